@@ -1,0 +1,127 @@
+//! Every problem a person can meet has a stable code, and every code a page (`fugato explain CODE`).
+//!
+//! Ranges: 01xx skill files · 02xx profiles and policy · 03xx inventory, archives, management · 04xx configuration and
+//! state · 05xx command line.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+macro_rules! codes {
+    ($($code:ident $title:literal;)*) => {
+        /// The stable code of a problem.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum Code { $(#[doc = $title] $code,)* }
+
+        impl Code {
+            pub const ALL: &[Self] = &[$(Self::$code,)*];
+
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$code => stringify!($code),)* }
+            }
+
+            /// What the code stands for, in a few words.
+            pub const fn title(self) -> &'static str {
+                match self { $(Self::$code => $title,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    F0101 "frontmatter is missing";
+    F0102 "frontmatter is not closed";
+    F0103 "file is not UTF-8";
+    F0104 "YAML does not parse";
+    F0105 "duplicate key in frontmatter";
+    F0106 "YAML limit exceeded";
+    F0107 "frontmatter is not a mapping";
+    F0108 "name is missing or not text";
+    F0109 "name breaks a rule";
+    F0110 "name has hidden or non-canonical characters";
+    F0111 "name is reserved";
+    F0112 "name differs from the directory";
+    F0113 "description is missing or not text";
+    F0114 "description is too long";
+    F0115 "description has control or bidirectional characters";
+    F0116 "description has hidden tag characters";
+    F0117 "unknown key";
+    F0118 "field has the wrong type";
+    F0119 "value with an unquoted colon";
+    F0120 "two skill files in one directory";
+    F0121 "skill file is not a readable regular file";
+    F0122 "size limit exceeded";
+    F0123 "field is too long";
+    F0124 "field is not portable";
+    F0125 "side file is missing or leaves the skill";
+    F0126 "link leaves the skill or loops";
+    F0201 "profile does not parse";
+    F0202 "duplicate key in profile";
+    F0203 "unknown mode";
+    F0204 "`+` is not first";
+    F0205 "`+` as a prefix or a partial pattern";
+    F0206 "redundant entry";
+    F0207 "`+` in deny";
+    F0208 "everything is denied";
+    F0209 "wrong type in profile";
+    F0210 "denied skill is not installed";
+    F0211 "visible skill is not installed";
+    F0212 "skill name is not canonical";
+    F0213 "agent id is invalid or used twice";
+    F0214 "required block is missing";
+    F0215 "block of another mode";
+    F0216 "`skills` nested in `skills`";
+    F0217 "profile limit exceeded";
+    F0218 "unknown key in profile";
+    F0219 "empty list inherits";
+    F0220 "unknown agent";
+    F0221 "visible skill is installed but broken";
+    F0301 "archive entry leaves the archive";
+    F0302 "archive entry is a link or special file";
+    F0303 "archive limit exceeded";
+    F0304 "archive has colliding names";
+    F0305 "archive has no single skill";
+    F0306 "archive is broken or unsupported";
+    F0307 "a skill of that name is installed";
+    F0308 "archive entry name is not portable";
+    F0309 "digest differs";
+    F0310 "skill is not installed";
+    F0311 "skill is ambiguous";
+    F0312 "embedded payload is invalid";
+    F0313 "file changed since it was read";
+    F0314 "scope is not usable";
+    F0401 "configuration does not parse";
+    F0402 "unknown configuration key";
+    F0403 "configuration value is invalid";
+    F0404 "state directory is not usable";
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Code {
+    type Err = ();
+
+    /// Reads `F0107`, `f0107` or `107`.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let digits = text.trim_start_matches(['F', 'f']);
+        let padded = format!("F{digits:0>4}");
+        Self::ALL.iter().copied().find(|code| code.as_str() == padded).ok_or(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_read_as_people_type_them() {
+        for text in ["F0107", "f0107", "107", "0107"] {
+            assert_eq!(text.parse(), Ok(Code::F0107));
+        }
+        assert_eq!("F9999".parse::<Code>(), Err(()));
+    }
+}
