@@ -1,1 +1,42 @@
-fn main() {}
+//! `cargo xtask …`: what people and `.ci/run` call. Each task is a file.
+
+mod bench;
+mod conformance;
+mod fuzz;
+mod generate;
+mod shell;
+mod soak;
+mod test;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+cargo xtask TASK
+
+  test                       format, lints, all tests, generated files, conformance suites
+  bench                      speed and memory, with the ratio to bare programs
+  soak                       the property tests again, with many more cases
+  fuzz [NAME] [--seconds N]  coverage-guided fuzzing (without a name: every target in turn)
+  generate [--check]         everything that is derived: CLI reference, schemas, error index
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["test"] => test::run(),
+        ["bench"] => bench::run(),
+        ["soak"] => soak::run(),
+        ["fuzz", rest @ ..] => fuzz::run(rest),
+        ["generate"] => generate::run(generate::Mode::Write),
+        ["generate", "--check"] => generate::run(generate::Mode::Check),
+        _ => Err(USAGE.to_owned()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            shell::say(&format!("xtask: {message}"));
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,1 +1,120 @@
-fn main() {}
+//! The binary `fugato`: arguments in, one command run, an exit code out.
+
+mod app;
+mod args;
+mod complete;
+mod config;
+mod demo;
+mod doctor;
+mod error;
+mod explain;
+mod init;
+mod man;
+mod paths;
+mod policy;
+mod printer;
+mod profile;
+mod render;
+mod skill;
+mod words_zh;
+
+use crate::app::App;
+use crate::args::{Cli, Command};
+use crate::error::{CliError, Outcome};
+use clap::{CommandFactory as _, FromArgMatches as _};
+use fugato_model::{Exit, Lang};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    complete::answer_shell();
+    let lang = app::lang_before_parsing();
+    let command = words_zh::translate(Cli::command(), lang);
+    let cli = match command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(cli) => cli,
+        Err(error) => return usage_error(&error),
+    };
+    cli.color.write_global();
+    let mut app = match App::new(&cli.global) {
+        Ok(app) => app,
+        Err(error) => return end(Err(error), lang),
+    };
+    let outcome = run(cli.command, &mut app);
+    let outcome = app.out.flush().and(outcome);
+    end(outcome, app.out.lang)
+}
+
+fn run(command: Option<Command>, app: &mut App) -> Outcome {
+    match command {
+        None => {
+            let help = words_zh::translate(Cli::command(), app.out.lang).render_help();
+            app.out.line(help.ansi())?;
+            Ok(Exit::Ok)
+        }
+        Some(Command::Skill(command)) => skill::run(command, app),
+        Some(Command::Policy(command)) => policy::run(command, app),
+        Some(Command::Profile(command)) => profile::run(command, app),
+        Some(Command::Config(command)) => config::run(command, app),
+        Some(Command::Init(args)) => init::run(&args, app),
+        Some(Command::Doctor(args)) => doctor::run(&args, app),
+        Some(Command::Path) => paths::run(app),
+        Some(Command::Explain(args)) => explain::run(&args, app),
+        Some(Command::Completions(args)) => complete::run(&args, app),
+        Some(Command::Man(args)) => man::run(&args, app),
+        Some(Command::Demo) => demo::run(app),
+        Some(Command::Version) => {
+            if app.out.json {
+                let version = env!("CARGO_PKG_VERSION");
+                app.out.json(&serde_json::json!({"schema": "fugato.version/v1", "version": version}))?;
+            } else {
+                app.out.line(concat!("fugato ", env!("CARGO_PKG_VERSION")))?;
+            }
+            Ok(Exit::Ok)
+        }
+    }
+}
+
+/// clap's own answers: help and version go to stdout with 0, everything else is wrong usage.
+fn usage_error(error: &clap::Error) -> ExitCode {
+    // A closed pipe is not worth a word.
+    let _ = error.print();
+    ExitCode::from(if error.use_stderr() { Exit::Usage.code() } else { Exit::Ok.code() })
+}
+
+fn end(outcome: Outcome, lang: Lang) -> ExitCode {
+    let exit = match outcome {
+        Ok(exit) => exit,
+        Err(error) => {
+            if !error.is_silent {
+                tell(&error, lang);
+            }
+            error.exit
+        }
+    };
+    ExitCode::from(exit.code())
+}
+
+fn tell(error: &CliError, lang: Lang) {
+    let mut printer = printer::Printer::new(lang, render::Width::default(), false);
+    for diagnostic in &error.diagnostics {
+        let text = render::report(diagnostic, &printer);
+        printer.aside(&text);
+        printer.aside("");
+    }
+    let code = error.code.map(|code| format!("[{code}]")).unwrap_or_default();
+    let (label, hint_label) = match lang {
+        Lang::En => ("error", "hint: "),
+        Lang::Zh => ("错误", "提示:"),
+    };
+    let head = printer::paint(printer::style::BAD.bold(), format!("{label}{code}:"));
+    let message: Vec<_> = error
+        .message
+        .in_lang(lang)
+        .lines()
+        .map(|line| fugato_model::escape_for_terminal(line).into_owned())
+        .collect();
+    printer.aside(&format!("{head} {}", message.join("\n")));
+    for hint in &error.hints {
+        let hint = hint.in_lang(lang);
+        printer.aside(&format!("{}{hint}", printer::paint(printer::style::GOOD, hint_label)));
+    }
+}

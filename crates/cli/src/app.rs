@@ -1,0 +1,131 @@
+//! What every command needs: places, configuration, the printer, and the skills on demand.
+
+use crate::args::Global;
+use crate::error::CliError;
+use crate::printer::Printer;
+use crate::render::{self, Width};
+use clap::Args;
+use fugato_model::{Lang, words};
+use fugato_runtime::config::Config;
+use fugato_runtime::{Discovery, Places, Root, Selection, discover, roots};
+use fugato_skill::profile::Profile;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The context of one invocation.
+#[derive(Debug)]
+pub struct App {
+    pub places: Places,
+    pub config: Config,
+    pub out: Printer,
+}
+
+/// Which skills a command looks at, besides the usual places.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SkillSelection {
+    /// Also look in this directory (scope global; repeatable)
+    #[arg(long = "skills", value_name = "DIR")]
+    pub skills: Vec<PathBuf>,
+    /// Use the skills of this preset [default: from the profile]
+    #[arg(long, value_name = "NAME", env = "FUGATO_PRESET")]
+    pub preset: Option<String>,
+    /// Use the skills of this character [default: from the profile]
+    #[arg(long, value_name = "NAME", env = "FUGATO_CHARACTER")]
+    pub character: Option<String>,
+}
+
+impl App {
+    pub fn new(global: &Global) -> Result<Self, CliError> {
+        let mut places = Places::current().map_err(|error| {
+            CliError::not_found(words!("{error}", "{error}")).hint(words!(
+                "change to an existing directory and try again",
+                "请先切换到存在的目录再试"
+            ))
+        })?;
+        if let Some(dir) = &global.directory {
+            let dir = places.cwd.join(dir);
+            places.cwd = dir.canonicalize().map_err(|error| CliError::io("enter", &dir, &error))?;
+        }
+        let flags: Vec<(String, String)> =
+            global.lang.iter().map(|lang| ("lang".to_owned(), lang.clone())).collect();
+        let (config, problems) = Config::load(&places, &env_var, &flags);
+        let lang = global
+            .lang
+            .as_deref()
+            .or_else(|| config.lang())
+            .and_then(Lang::from_tag)
+            .unwrap_or_else(lang_before_parsing);
+        let width = if config.ambiguous_width() == 2 { Width::Wide } else { Width::Narrow };
+        let mut out = Printer::new(lang, width, global.json);
+        for problem in &problems {
+            let text = render::report(problem, &out);
+            out.aside(&text);
+        }
+        Ok(Self { places, config, out })
+    }
+
+    /// Roots for these flags; what the flags leave open comes from the profile, then from the configuration.
+    pub fn roots(&self, selection: &SkillSelection, profile: Option<&Profile>) -> Vec<Root> {
+        let mut wanted = selection_of(&self.config, selection, &self.places);
+        if let Some(profile) = profile {
+            wanted.preset = selection.preset.clone().or_else(|| profile.preset.clone()).or(wanted.preset);
+            wanted.character =
+                selection.character.clone().or_else(|| profile.character.clone()).or(wanted.character);
+        }
+        roots(&self.places, &wanted)
+    }
+
+    /// Finds all skills, using and renewing the index.
+    pub fn discover(&self, roots: &[Root]) -> Discovery {
+        discover(&self.places, roots, Some(&self.index_file()))
+    }
+
+    pub fn index_file(&self) -> PathBuf {
+        self.places.home.join("cache").join("skills.index")
+    }
+
+    /// A path as people would name it from here.
+    pub fn show_path(&self, path: &Path) -> String {
+        self.places.display(path)
+    }
+}
+
+/// Flags over configuration.
+pub fn selection_of(config: &Config, flags: &SkillSelection, places: &Places) -> Selection {
+    let configured = |value: Option<&str>| value.filter(|v| !v.is_empty()).map(str::to_owned);
+    let mut extra: Vec<PathBuf> = config.extra_skills().iter().map(|dir| places.cwd.join(dir)).collect();
+    extra.extend(flags.skills.iter().map(|dir| places.cwd.join(dir)));
+    Selection {
+        preset: flags.preset.clone().or_else(|| configured(config.preset())),
+        character: flags.character.clone().or_else(|| configured(config.character())),
+        extra,
+    }
+}
+
+pub fn env_var(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+/// The language before the configuration is known: `--lang`, `FUGATO_LANG`, then the locale.
+pub fn lang_before_parsing() -> Lang {
+    let mut args = std::env::args_os().skip(1);
+    let mut flag = None;
+    while let Some(arg) = args.next() {
+        let Some(arg) = arg.to_str() else { continue };
+        if arg == "--" {
+            break;
+        }
+        if arg == "--lang" {
+            flag = args.next().and_then(|value| value.into_string().ok());
+        } else if let Some(value) = arg.strip_prefix("--lang=") {
+            flag = Some(value.to_owned());
+        }
+    }
+    let var = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    flag.or_else(|| var("FUGATO_LANG"))
+        .or_else(|| var("LC_ALL"))
+        .or_else(|| var("LC_MESSAGES"))
+        .or_else(|| var("LANG"))
+        .and_then(|tag| Lang::from_tag(&tag))
+        .unwrap_or_default()
+}

@@ -1,0 +1,86 @@
+//! The top of the command line: global flags and the list of commands. Each command's own arguments live with it.
+
+use clap::{Args, ColorChoice, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Runs Agent Skills as bounded, observable, durable multi-agent programs.
+#[derive(Debug, Parser)]
+#[command(name = "fugato", version, about, max_term_width = 100, disable_help_subcommand = true)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    /// When to use colours [default: auto] [env: NO_COLOR, CLICOLOR_FORCE]
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
+    pub color: Colour,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Accepted by every command.
+#[derive(Clone, Debug, Args)]
+pub struct Global {
+    /// Print one JSON document instead of text
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Language of messages: en or zh [default: from the locale]
+    #[arg(long, global = true, env = "FUGATO_LANG", value_name = "LANG", value_parser = ["en", "zh"])]
+    pub lang: Option<String>,
+    /// Work as if started in this directory
+    #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
+    pub directory: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum Colour {
+    Auto,
+    Always,
+    Never,
+}
+
+impl Colour {
+    /// Tells both clap and the printer's streams.
+    pub fn write_global(self) {
+        let choice = match self {
+            Self::Auto => return,
+            Self::Always => ColorChoice::Always,
+            Self::Never => ColorChoice::Never,
+        };
+        match choice {
+            ColorChoice::Always => anstream::ColorChoice::Always.write_global(),
+            ColorChoice::Never => anstream::ColorChoice::Never.write_global(),
+            ColorChoice::Auto => {}
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Skills: list, check, search, create, install, move, lock
+    #[command(subcommand)]
+    Skill(crate::skill::SkillCommand),
+    /// Policy: which agent sees which skills, and why
+    #[command(subcommand)]
+    Policy(crate::policy::PolicyCommand),
+    /// Profiles: create, check, print the schema
+    #[command(subcommand)]
+    Profile(crate::profile::ProfileCommand),
+    /// A short tour of what fugato does, offline, in a throw-away directory
+    Demo,
+    /// Prepare this project: a skills directory and a configuration file
+    Init(crate::init::InitArgs),
+    /// What this machine and project can do, and what is wrong
+    Doctor(crate::doctor::DoctorArgs),
+    /// Settings and where each comes from
+    #[command(subcommand)]
+    Config(crate::config::ConfigCommand),
+    /// Print the state directory of this project
+    Path,
+    /// Explain an error code such as F0107
+    Explain(crate::explain::ExplainArgs),
+    /// Print the completion script of a shell
+    Completions(crate::complete::CompletionsArgs),
+    /// Print the manual page, or write all pages into a directory
+    Man(crate::man::ManArgs),
+    /// Print the version
+    Version,
+}

@@ -1,0 +1,179 @@
+//! `fugato doctor`: what this machine and project can do, and everything that is wrong, in one place.
+
+use crate::app::{App, SkillSelection, env_var};
+use crate::error::{CliError, Outcome};
+use crate::printer::{paint, style};
+use crate::render;
+use clap::Args;
+use fugato_model::view::SkillStatus;
+use fugato_model::{Exit, Words, words};
+use fugato_runtime::{probe_writable, state_dir};
+use serde::Serialize;
+
+/// What this machine and project can do, and what is wrong.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    #[command(flatten)]
+    selection: SkillSelection,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Health {
+    Ok,
+    Warning,
+    Error,
+}
+
+/// One line of the report.
+struct Finding {
+    name: &'static str,
+    health: Health,
+    words: Words,
+}
+
+pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
+    let findings = [
+        home(app),
+        state(app),
+        skills(args, app),
+        index(args, app),
+        interrupted_installs(app),
+    ];
+    let failed = findings.iter().any(|finding| finding.health == Health::Error);
+    if app.out.json {
+        let lang = app.out.lang;
+        let items: Vec<_> = findings
+            .iter()
+            .map(|finding| {
+                serde_json::json!({
+                    "name": finding.name, "health": finding.health, "message": finding.words.in_lang(lang),
+                })
+            })
+            .collect();
+        app.out.json(&serde_json::json!({"schema": "fugato.doctor/v1", "ok": !failed, "findings": items}))?;
+    } else {
+        for finding in &findings {
+            let mark = match finding.health {
+                Health::Ok => paint(style::GOOD, "ok     "),
+                Health::Warning => paint(style::WARN, "warning"),
+                Health::Error => paint(style::BAD, "error  "),
+            };
+            let text = app.out.say(&finding.words).to_owned();
+            app.out.line(format!("{mark}  {text}"))?;
+        }
+        problems(args, app)?;
+    }
+    Ok(if failed { Exit::Failed } else { Exit::Ok })
+}
+
+fn home(app: &App) -> Finding {
+    let shown = app.show_path(&app.places.home);
+    match probe_writable(&app.places.home) {
+        Ok(()) => Finding {
+            name: "home",
+            health: Health::Ok,
+            words: words!("home {shown} is writable", "主目录 {shown} 可写"),
+        },
+        Err(error) => Finding {
+            name: "home",
+            health: Health::Warning,
+            words: words!(
+                "home {shown} is not writable ({error}): reading works, installing does not; set FUGATO_HOME",
+                "主目录 {shown} 不可写({error}):可以读取,不能安装;请设置 FUGATO_HOME"
+            ),
+        },
+    }
+}
+
+fn state(app: &App) -> Finding {
+    let dir = state_dir(&app.places, env_var("HARNESS_DIR"));
+    let shown = app.show_path(&dir);
+    match probe_writable(&dir) {
+        Ok(()) => Finding {
+            name: "state",
+            health: Health::Ok,
+            words: words!("state directory {shown}", "状态目录 {shown}"),
+        },
+        Err(error) => Finding {
+            name: "state",
+            health: Health::Warning,
+            words: words!(
+                "state directory {shown} is not usable: {error}",
+                "状态目录 {shown} 不可用:{error}"
+            ),
+        },
+    }
+}
+
+fn skills(args: &DoctorArgs, app: &App) -> Finding {
+    let inventory = app.discover(&app.roots(&args.selection, None)).inventory;
+    let count = |status| inventory.all().iter().filter(|skill| skill.status() == status).count();
+    let (total, warning, invalid) =
+        (inventory.len(), count(SkillStatus::Warning), count(SkillStatus::Invalid));
+    let health = match (invalid, warning) {
+        (0, 0) => Health::Ok,
+        (0, _) => Health::Warning,
+        _ => Health::Error,
+    };
+    Finding {
+        name: "skills",
+        health,
+        words: words!(
+            "{total} skills: {warning} with warnings, {invalid} invalid",
+            "{total} 个技能:{warning} 个有警告,{invalid} 个无效"
+        ),
+    }
+}
+
+fn index(args: &DoctorArgs, app: &App) -> Finding {
+    let stats = app.discover(&app.roots(&args.selection, None)).stats;
+    let (read, reused) = (stats.read, stats.reused);
+    let shown = app.show_path(&app.index_file());
+    let works = read == 0 || reused > 0;
+    Finding {
+        name: "index",
+        health: if works { Health::Ok } else { Health::Warning },
+        words: if works {
+            words!("index {shown} is used ({reused} skills)", "索引 {shown} 有效({reused} 个技能)")
+        } else {
+            words!(
+                "index {shown} is not used: every skill is read again each time",
+                "索引 {shown} 未生效:每次都会重新读取所有技能"
+            )
+        },
+    }
+}
+
+/// Removes what an interrupted installation left behind; only our own stage directories.
+fn interrupted_installs(app: &App) -> Finding {
+    match fugato_runtime::manage::clean_stale_stages(&app.places) {
+        Ok(0) => Finding {
+            name: "stages",
+            health: Health::Ok,
+            words: words!("no interrupted installation", "没有中断的安装"),
+        },
+        Ok(n) => Finding {
+            name: "stages",
+            health: Health::Warning,
+            words: words!(
+                "removed the leftovers of {n} interrupted installation(s)",
+                "已清理 {n} 次中断安装的残留"
+            ),
+        },
+        Err(error) => Finding { name: "stages", health: Health::Warning, words: error.words() },
+    }
+}
+
+/// Every broken skill, one line each.
+fn problems(args: &DoctorArgs, app: &mut App) -> Result<(), CliError> {
+    let inventory = app.discover(&app.roots(&args.selection, None)).inventory;
+    let lang = app.out.lang;
+    for skill in inventory.all().iter().filter(|skill| skill.status() == SkillStatus::Invalid) {
+        for diagnostic in skill.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()) {
+            let line = render::report_line(diagnostic, lang);
+            app.out.line(format!("         {line} [{}]", diagnostic.code))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! Errors at the boundary: kind → exit code, cause, and hints to type.
+
+use fugato_model::{Code, Diagnostic, Exit, Words, words};
+use std::path::Path;
+
+/// Why a command did not do its work.
+#[derive(Debug)]
+pub struct CliError {
+    pub exit: Exit,
+    pub code: Option<Code>,
+    pub message: Words,
+    pub hints: Vec<Words>,
+    /// Positions in files, shown as caret frames before the sentence.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The reader of our output went away: end without a word.
+    pub is_silent: bool,
+}
+
+impl CliError {
+    pub fn new(exit: Exit, message: Words) -> Self {
+        Self { exit, code: None, message, hints: Vec::new(), diagnostics: Vec::new(), is_silent: false }
+    }
+
+    pub fn failed(message: Words) -> Self {
+        Self::new(Exit::Failed, message)
+    }
+
+    pub fn usage(message: Words) -> Self {
+        Self::new(Exit::Usage, message)
+    }
+
+    pub fn not_found(message: Words) -> Self {
+        Self::new(Exit::NotFound, message)
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: Words) -> Self {
+        self.hints.push(hint);
+        self
+    }
+
+    #[must_use]
+    pub fn code(mut self, code: Code) -> Self {
+        self.code = Some(code);
+        self
+    }
+
+    #[must_use]
+    pub fn diagnostics(mut self, diagnostics: Vec<Diagnostic>) -> Self {
+        self.diagnostics = diagnostics;
+        self
+    }
+
+    /// A failed write to stdout. A closed pipe (`| head`) is how readers say "enough".
+    pub fn output(error: std::io::Error) -> Self {
+        let is_silent = error.kind() == std::io::ErrorKind::BrokenPipe;
+        let exit = if is_silent { Exit::Ok } else { Exit::Failed };
+        Self { is_silent, ..Self::new(exit, words!("cannot write to stdout: {error}", "无法写入标准输出:{error}")) }
+    }
+
+    pub fn io(doing: &str, path: &Path, error: &std::io::Error) -> Self {
+        let path = path.display();
+        let exit = match error.kind() {
+            std::io::ErrorKind::NotFound => Exit::NotFound,
+            std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => Exit::Refused,
+            _ => Exit::Failed,
+        };
+        Self::new(exit, words!("cannot {doing} `{path}`: {error}", "无法处理({doing})`{path}`:{error}"))
+    }
+
+    /// Something that cannot happen unless the program is wrong.
+    pub fn internal(error: &dyn std::error::Error) -> Self {
+        Self::failed(words!("internal error: {error}", "内部错误:{error}"))
+    }
+
+    /// "Not found", with the nearest of what exists.
+    pub fn unknown<'a>(
+        what: (&str, &str),
+        name: &str,
+        candidates: impl IntoIterator<Item = &'a str> + Clone,
+    ) -> Self {
+        let (en, zh) = what;
+        let shown = fugato_model::escape_for_terminal(name);
+        let error = Self::not_found(words!("no {en} `{shown}`", "没有{zh} `{shown}`"));
+        match fugato_model::nearest(name, candidates.clone()) {
+            Some(near) => error.hint(words!("did you mean `{near}`?", "是不是想用 `{near}`?")),
+            None => {
+                let all: Vec<_> = candidates.into_iter().collect();
+                let known: Vec<_> = all.iter().take(12).copied().collect();
+                if known.is_empty() {
+                    return error;
+                }
+                let known = known.join(", ");
+                let more = all.len().saturating_sub(12);
+                let (more_en, more_zh) = match more {
+                    0 => (String::new(), String::new()),
+                    n => (format!(" and {n} more"), format!(" 等,另有 {n} 个")),
+                };
+                error.hint(words!("there are: {known}{more_en}", "现有:{known}{more_zh}"))
+            }
+        }
+    }
+}
+
+pub type Outcome = Result<Exit, CliError>;

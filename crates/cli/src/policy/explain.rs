@@ -1,0 +1,137 @@
+//! `fugato policy explain`: for every name, why an agent sees it or not.
+
+use super::{Opened, ProfileArgs, open};
+use crate::app::App;
+use crate::error::{CliError, Outcome};
+use crate::printer::{paint, style};
+use crate::render::{Cell, Table};
+use clap::Args;
+use clap_complete::ArgValueCandidates;
+use fugato_model::{Exit, Lang, words};
+use fugato_skill::catalog;
+use fugato_skill::policy::{Resolution, Traced};
+use fugato_skill::profile::Agent;
+
+/// Why each agent sees, or does not see, each skill.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    #[command(flatten)]
+    profile: ProfileArgs,
+    /// Only this agent
+    #[arg(long, value_name = "ID", add = ArgValueCandidates::new(crate::complete::agents))]
+    agent: Option<String>,
+    /// Only this skill, installed or not
+    #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(crate::complete::skills))]
+    skill: Option<String>,
+    /// Every installed skill, also those the policy does not mention
+    #[arg(long, conflicts_with = "skill")]
+    all: bool,
+}
+
+pub fn run(args: &ExplainArgs, app: &mut App) -> Outcome {
+    let opened = open(&args.profile, app)?;
+    let agents = opened.chosen(args.agent.as_deref())?;
+    if app.out.json {
+        let documents: Vec<_> = agents.iter().map(|agent| document(agent, &opened, args, app)).collect();
+        app.out.json(&serde_json::json!({
+            "schema": "fugato.explain_policy/v1", "mode": opened.mode.as_str(), "agents": documents,
+        }))?;
+        return Ok(Exit::Ok);
+    }
+    for (at, agent) in agents.iter().enumerate() {
+        if at > 0 {
+            app.out.line("")?;
+        }
+        print(agent, &opened, args, app)?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn traced(resolution: &Resolution<'_>, args: &ExplainArgs) -> Vec<Traced> {
+    match &args.skill {
+        Some(name) => vec![resolution.trace_one(name)],
+        None if args.all => resolution.trace_all(),
+        None => resolution.trace(),
+    }
+}
+
+fn document(agent: &Agent, opened: &Opened, args: &ExplainArgs, app: &App) -> serde_json::Value {
+    let resolution = opened.resolve(agent);
+    let lang = app.out.lang;
+    let catalog = catalog::render_for(agent, &resolution, app.config.catalog_budget());
+    let names: Vec<_> = traced(&resolution, args)
+        .iter()
+        .map(|traced| {
+            serde_json::json!({
+                "name": traced.name,
+                "visible": traced.visible,
+                "inCatalog": traced.in_catalog,
+                "scope": traced.scope,
+                "reason": traced.why.kind(),
+                "pointer": traced.pointer,
+                "why": traced.why.words().in_lang(lang),
+            })
+        })
+        .collect();
+    serde_json::json!({
+        "id": agent.id,
+        "role": agent.role.as_str(),
+        "rule": resolution.rule().words().in_lang(lang),
+        "key": resolution.key(),
+        "names": names,
+        "catalogTokens": catalog.tokens,
+        "catalogBytes": catalog.text.len(),
+    })
+}
+
+fn print(agent: &Agent, opened: &Opened, args: &ExplainArgs, app: &mut App) -> Result<(), CliError> {
+    let resolution = opened.resolve(agent);
+    let lang = app.out.lang;
+    let role = agent.role.as_str();
+    app.out.line(format!(
+        "{}  {}",
+        paint(style::NAME, &agent.id),
+        paint(style::DIM, format!("{} · {role}", opened.mode.as_str()))
+    ))?;
+    let rule = resolution.rule().words();
+    app.out.line(format!("  {}", paint(style::DIM, rule.in_lang(lang))))?;
+    let mut table = Table::new(2);
+    for traced in traced(&resolution, args) {
+        let (mark, look) = match (traced.visible, traced.why.is_denial()) {
+            (true, _) if traced.in_catalog => ("✓", style::GOOD),
+            (true, _) => ("○", style::GOOD),
+            (false, true) => ("✗", style::BAD),
+            (false, false) => ("?", style::WARN),
+        };
+        table.row([
+            Cell::styled(look, mark),
+            Cell::styled(if traced.visible { style::PLAIN } else { look }, &traced.name),
+            Cell::styled(style::DIM, traced.scope.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string)),
+            Cell::new(traced.why.words().in_lang(lang)),
+        ]);
+    }
+    table.print(&mut app.out)?;
+    summary(agent, &resolution, app)
+}
+
+fn summary(agent: &Agent, resolution: &Resolution<'_>, app: &mut App) -> Result<(), CliError> {
+    let catalog = catalog::render_for(agent, resolution, app.config.catalog_budget());
+    let (visible, denied, missing) =
+        (resolution.visible().count(), resolution.denied().len(), resolution.missing().len());
+    let (tokens, bytes) = (catalog.tokens, catalog.text.len());
+    let mut words = words!(
+        "{visible} visible · {denied} denied · {missing} missing · catalog ≈ {tokens} tokens ({bytes} bytes)",
+        "可见 {visible} · 拒绝 {denied} · 缺失 {missing} · 目录约 {tokens} 词元({bytes} 字节)"
+    );
+    if agent.role.skips_catalog() {
+        words = words!(
+            "{visible} visible · {denied} denied · {missing} missing · no catalog (review node; the skill tools work)",
+            "可见 {visible} · 拒绝 {denied} · 缺失 {missing} · 无目录(评审节点;技能工具可用)"
+        );
+    }
+    let text = match app.out.lang {
+        Lang::En => words.en,
+        Lang::Zh => words.zh,
+    };
+    app.out.line(format!("  {}", paint(style::DIM, text)))
+}

@@ -1,0 +1,220 @@
+//! `fugato policy …`: which agent sees which skills, and why. One file per verb.
+
+mod diff;
+mod edit;
+mod explain;
+mod linting;
+mod resolve;
+
+pub use linting::{LintArgs, lint_file, run as lint};
+
+use crate::app::{App, SkillSelection};
+use crate::error::{CliError, Outcome};
+use clap::{Args, Subcommand};
+use clap_complete::ArgValueCandidates;
+use fugato_model::{Code, Diagnostic, Exit, words};
+use fugato_runtime::Discovery;
+use fugato_skill::policy::{self, Resolution};
+use fugato_skill::profile::{Agent, Mode, Profile};
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Subcommand)]
+pub enum PolicyCommand {
+    /// What each agent sees
+    Resolve(resolve::ResolveArgs),
+    /// Why each agent sees, or does not see, each skill
+    Explain(explain::ExplainArgs),
+    /// Check profiles: stale names, typos, surprises
+    Lint(LintArgs),
+    /// Let an agent see a skill (or, with --deny, not see it)
+    Bind(edit::BindArgs),
+    /// Take a skill from an agent's list
+    Unbind(edit::UnbindArgs),
+    /// Set the mode-level lists
+    Defaults(edit::DefaultsArgs),
+    /// What changes for each agent between two profiles
+    Diff(diff::DiffArgs),
+}
+
+pub fn run(command: PolicyCommand, app: &mut App) -> Outcome {
+    match command {
+        PolicyCommand::Resolve(args) => resolve::run(&args, app),
+        PolicyCommand::Explain(args) => explain::run(&args, app),
+        PolicyCommand::Lint(args) => lint(&args, app),
+        PolicyCommand::Bind(args) => edit::bind(&args, app),
+        PolicyCommand::Unbind(args) => edit::unbind(&args, app),
+        PolicyCommand::Defaults(args) => edit::defaults(&args, app),
+        PolicyCommand::Diff(args) => diff::run(&args, app),
+    }
+}
+
+/// A profile file, and which part of it.
+#[derive(Clone, Debug, Args)]
+pub struct ProfileArgs {
+    /// The profile (JSON or JSONC)
+    pub profile: PathBuf,
+    /// The mode to look at [default: the profile's]
+    #[arg(long, value_name = "MODE")]
+    pub mode: Option<String>,
+    #[command(flatten)]
+    pub selection: SkillSelection,
+}
+
+/// A profile that was read, with the skills it meets.
+#[derive(Debug)]
+pub struct Opened {
+    pub profile: Profile,
+    pub mode: Mode,
+    pub discovery: Discovery,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads a profile; errors in it are the caller's to show (a policy with errors resolves to nothing).
+pub fn open(args: &ProfileArgs, app: &App) -> Result<Opened, CliError> {
+    let (profile, diagnostics) = read_profile(&args.profile, app)?;
+    let mode = match &args.mode {
+        None => profile.mode,
+        Some(text) => parse_mode(text)?,
+    };
+    let discovery = app.discover(&app.roots(&args.selection, Some(&profile)));
+    Ok(Opened { profile, mode, discovery, diagnostics })
+}
+
+pub fn read_profile(path: &Path, app: &App) -> Result<(Profile, Vec<Diagnostic>), CliError> {
+    let full = app.places.cwd.join(path);
+    let bytes = read_profile_bytes(&full)?;
+    let shown = app.show_path(&full);
+    let parsed = Profile::parse_bytes(&shown, &bytes);
+    match parsed.profile {
+        Some(profile) if !parsed.diagnostics.iter().any(Diagnostic::is_error) => {
+            Ok((profile, parsed.diagnostics))
+        }
+        _ => {
+            let n = parsed.diagnostics.iter().filter(|d| d.is_error()).count();
+            Err(CliError::failed(words!(
+                "profile `{shown}` has {n} error(s); no agent gets anything from it",
+                "配置 `{shown}` 有 {n} 个错误;任何代理都不会得到技能"
+            ))
+            .diagnostics(parsed.diagnostics))
+        }
+    }
+}
+
+/// Refuses what is plainly not a profile before reading it whole.
+pub fn read_profile_bytes(path: &Path) -> Result<Vec<u8>, CliError> {
+    let kind = std::fs::metadata(path).map_err(|error| CliError::io("read", path, &error))?;
+    if !kind.is_file() {
+        let shown = path.display();
+        return Err(CliError::failed(words!("`{shown}` is not a file", "`{shown}` 不是文件")));
+    }
+    if kind.len() > MAX_PROFILE_BYTES {
+        let (shown, found) = (path.display(), kind.len());
+        return Err(CliError::failed(words!(
+            "`{shown}` has {found} bytes (limit {MAX_PROFILE_BYTES})",
+            "`{shown}` 有 {found} 字节(上限 {MAX_PROFILE_BYTES})"
+        ))
+        .code(Code::F0217));
+    }
+    std::fs::read(path).map_err(|error| CliError::io("read", path, &error))
+}
+
+/// Well above the parser's own limit, which gives the better message; this one keeps memory bounded.
+const MAX_PROFILE_BYTES: u64 = 8 * 1024 * 1024;
+
+pub fn parse_mode(text: &str) -> Result<Mode, CliError> {
+    text.parse::<Mode>().map_err(|_| {
+        CliError::unknown(("mode", "模式"), text, Mode::ALL.iter().map(|mode| mode.as_str()))
+            .code(Code::F0203)
+    })
+}
+
+impl Opened {
+    pub fn agents(&self) -> &[Agent] {
+        self.profile.agents(self.mode)
+    }
+
+    pub fn agent(&self, id: &str) -> Result<&Agent, CliError> {
+        let found = self.agents().iter().find(|agent| agent.id.as_str() == id);
+        found.ok_or_else(|| {
+            CliError::unknown(
+                ("agent", "代理"),
+                id,
+                self.agents().iter().map(|agent| agent.id.as_str()).collect::<Vec<_>>(),
+            )
+            .code(Code::F0220)
+        })
+    }
+
+    pub fn resolve<'a>(&'a self, agent: &'a Agent) -> Resolution<'a> {
+        policy::resolve(&self.profile, self.mode, agent, &self.discovery.inventory)
+    }
+
+    /// The agents a command is about: one, or all.
+    pub fn chosen(&self, id: Option<&str>) -> Result<Vec<&Agent>, CliError> {
+        match id {
+            Some(id) => self.agent(id).map(|agent| vec![agent]),
+            None => Ok(self.agents().iter().collect()),
+        }
+    }
+}
+
+/// "As this agent would see it": `--as AGENT --profile FILE`.
+#[derive(Clone, Debug, Args)]
+pub struct AgentView {
+    /// Answer as this agent would be answered
+    #[arg(long = "as", value_name = "AGENT", requires = "profile", add = ArgValueCandidates::new(crate::complete::agents))]
+    as_agent: Option<String>,
+    /// The profile that names the agent
+    #[arg(long, value_name = "FILE", requires = "as_agent")]
+    profile: Option<PathBuf>,
+    /// The mode of the profile [default: the profile's]
+    #[arg(long, value_name = "MODE", requires = "profile")]
+    mode: Option<String>,
+}
+
+/// A profile opened for one agent.
+#[derive(Debug)]
+pub struct Seen {
+    opened: Opened,
+    agent: String,
+}
+
+impl AgentView {
+    pub fn is_given(&self) -> bool {
+        self.as_agent.is_some()
+    }
+
+    pub fn resolve(&self, selection: &SkillSelection, app: &App) -> Result<Seen, CliError> {
+        let (Some(agent), Some(profile)) = (&self.as_agent, &self.profile) else {
+            return Err(CliError::usage(words!(
+                "--as and --profile belong together",
+                "--as 与 --profile 必须同时给出"
+            )));
+        };
+        let args =
+            ProfileArgs { profile: profile.clone(), mode: self.mode.clone(), selection: selection.clone() };
+        let opened = open(&args, app)?;
+        opened.agent(agent)?;
+        Ok(Seen { opened, agent: agent.clone() })
+    }
+}
+
+impl Seen {
+    pub fn resolution(&self) -> Result<Resolution<'_>, CliError> {
+        Ok(self.opened.resolve(self.opened.agent(&self.agent)?))
+    }
+
+    pub fn agent_id(&self) -> String {
+        self.agent.clone()
+    }
+}
+
+/// Shows diagnostics of a profile; errors make the command fail.
+pub fn show_diagnostics(diagnostics: &[Diagnostic], app: &mut App) -> Exit {
+    for diagnostic in diagnostics {
+        let text = crate::render::report(diagnostic, &app.out);
+        app.out.aside(&text);
+        app.out.aside("");
+    }
+    if diagnostics.iter().any(Diagnostic::is_error) { Exit::Failed } else { Exit::Ok }
+}

@@ -1,0 +1,112 @@
+//! The one writer to the terminal. stdout is data, stderr is everything else.
+//!
+//! Nothing else in the program prints; text that people did not write in this program (names, descriptions, paths)
+//! passes through `escape` before it reaches a terminal.
+
+use crate::error::CliError;
+use crate::render::Width;
+use anstream::AutoStream;
+use anstyle::{AnsiColor, Style};
+use fugato_model::{Lang, Words};
+use serde::Serialize;
+use std::io::{BufWriter, IsTerminal as _, Write as _};
+
+/// How things look; empty where colours are off, since the streams strip what they are told not to show.
+pub mod style {
+    use super::{AnsiColor, Style};
+
+    pub const PLAIN: Style = Style::new();
+    pub const DIM: Style = Style::new().dimmed();
+    pub const BOLD: Style = Style::new().bold();
+    pub const NAME: Style = AnsiColor::Cyan.on_default().bold();
+    pub const GOOD: Style = AnsiColor::Green.on_default();
+    pub const WARN: Style = AnsiColor::Yellow.on_default();
+    pub const BAD: Style = AnsiColor::Red.on_default();
+}
+
+/// Text in a style: `paint(style::NAME, "x")`.
+pub fn paint(style: Style, text: impl std::fmt::Display) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+type Stdout = AutoStream<BufWriter<std::io::Stdout>>;
+
+/// Writes to the terminal in the person's language and width.
+pub struct Printer {
+    out: Stdout,
+    err: AutoStream<std::io::Stderr>,
+    pub lang: Lang,
+    pub width: Width,
+    /// Programs read this: one JSON document on stdout instead of text.
+    pub json: bool,
+}
+
+impl std::fmt::Debug for Printer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Printer").field("lang", &self.lang).field("json", &self.json).finish_non_exhaustive()
+    }
+}
+
+impl Printer {
+    pub fn new(lang: Lang, width: Width, json: bool) -> Self {
+        let choice = AutoStream::choice(&std::io::stdout());
+        Self {
+            out: AutoStream::new(BufWriter::new(std::io::stdout()), choice),
+            err: AutoStream::auto(std::io::stderr()),
+            lang,
+            width,
+            json,
+        }
+    }
+
+    /// Columns of the terminal, or `None` when stdout is a file or a pipe: then nothing is cut.
+    pub fn columns(&self) -> Option<usize> {
+        if !std::io::stdout().is_terminal() {
+            return None;
+        }
+        terminal_size::terminal_size().map(|(width, _)| usize::from(width.0).max(20))
+    }
+
+    pub fn is_terminal(&self) -> bool {
+        std::io::stdout().is_terminal()
+    }
+
+    /// One line of data.
+    pub fn line(&mut self, text: impl std::fmt::Display) -> Result<(), CliError> {
+        writeln!(self.out, "{text}").map_err(CliError::output)
+    }
+
+    /// Data as it is, without a line break of ours.
+    pub fn raw(&mut self, bytes: &[u8]) -> Result<(), CliError> {
+        self.flush()?;
+        // Not through the style-stripping stream: these are somebody's bytes.
+        let mut stdout = std::io::stdout().lock();
+        stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(CliError::output)
+    }
+
+    pub fn json<T: Serialize>(&mut self, document: &T) -> Result<(), CliError> {
+        let text = serde_json::to_string_pretty(document).map_err(|e| CliError::internal(&e))?;
+        self.line(text)
+    }
+
+    /// A sentence about the work, to stderr.
+    pub fn note(&mut self, words: &Words) {
+        let text = words.in_lang(self.lang).to_owned();
+        self.aside(&text);
+    }
+
+    /// Any text to stderr. A closed stderr is nobody's problem.
+    pub fn aside(&mut self, text: &str) {
+        let _ = self.flush();
+        let _ = writeln!(self.err, "{text}");
+    }
+
+    pub fn flush(&mut self) -> Result<(), CliError> {
+        self.out.flush().map_err(CliError::output)
+    }
+
+    /// The sentence in the person's language.
+    pub fn say<'a>(&self, words: &'a Words) -> &'a str {
+        words.in_lang(self.lang)
+    }
+}

@@ -1,0 +1,258 @@
+//! `fugato skill check`: every problem of skill files and profiles, with positions, hints and repairs.
+
+use super::view;
+use crate::app::{App, SkillSelection};
+use crate::error::{CliError, Outcome};
+use crate::render;
+use clap::{Args, ValueEnum};
+use fugato_model::view::{DiagnosticView, SkillStatus};
+use fugato_model::{Diagnostic, Exit, Fix, RelPath, Words, words};
+use fugato_runtime::{Discovery, SkillDir, discover_paths, manage};
+use fugato_skill::check::{Strictness, check};
+use fugato_skill::{Installed, SkillText, fix};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Check skill files and profiles.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// Skill files, directories or profiles [default: all skills that are here]
+    paths: Vec<PathBuf>,
+    /// Hold skills to the rules of the reference validator
+    #[arg(long)]
+    strict: bool,
+    /// Repair what can be repaired without a question; `portable` also moves phases into a side file
+    #[arg(long, value_name = "HOW", num_args = 0..=1, default_missing_value = "safe")]
+    fix: Option<FixLevel>,
+    /// Check again whenever something changes
+    #[arg(long)]
+    watch: bool,
+    #[command(flatten)]
+    selection: SkillSelection,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum FixLevel {
+    Safe,
+    Portable,
+}
+
+pub fn run(args: &CheckArgs, app: &mut App) -> Outcome {
+    let exit = once(args, app)?;
+    if !args.watch {
+        return Ok(exit);
+    }
+    let paths: Vec<PathBuf> = if args.paths.is_empty() {
+        app.roots(&args.selection, None).into_iter().map(|root| root.path).collect()
+    } else {
+        args.paths.iter().map(|path| app.places.cwd.join(path)).collect()
+    };
+    let watch = fugato_runtime::Watch::new(&paths)
+        .map_err(|error| CliError::failed(words!("cannot watch for changes: {error}", "无法监视变化:{error}")))?;
+    loop {
+        app.out.flush()?;
+        if watch.next(Duration::from_secs(3600)).is_some() {
+            app.out.line("")?;
+            once(args, app)?;
+        }
+    }
+}
+
+/// What one look found.
+struct Findings {
+    discovery: Discovery,
+    profiles: Vec<(PathBuf, Vec<Diagnostic>)>,
+}
+
+fn once(args: &CheckArgs, app: &mut App) -> Outcome {
+    let mut findings = look(args, app)?;
+    if let Some(level) = args.fix {
+        let repaired = repair(&findings, level)?;
+        app.out.note(&words!("repaired {repaired} file(s)", "已修复 {repaired} 个文件"));
+        if repaired > 0 {
+            findings = look(args, app)?;
+        }
+    }
+    let mut problems: Vec<Diagnostic> = Vec::new();
+    for skill in findings.discovery.inventory.all() {
+        problems.extend(skill.diagnostics.iter().cloned());
+        if args.strict {
+            problems.extend(strict_problems(skill, app));
+        }
+    }
+    problems.extend(findings.profiles.iter().flat_map(|(_, diagnostics)| diagnostics.iter().cloned()));
+    problems.extend(findings.discovery.notes.iter().cloned());
+    let errors = problems.iter().filter(|problem| problem.is_error()).count();
+    let exit = if errors > 0 { Exit::Failed } else { Exit::Ok };
+    if app.out.json {
+        print_json(&findings, &problems, exit, app)?;
+    } else {
+        print_text(&findings, &problems, args, app)?;
+    }
+    Ok(exit)
+}
+
+fn look(args: &CheckArgs, app: &App) -> Result<Findings, CliError> {
+    if args.paths.is_empty() {
+        let roots = app.roots(&args.selection, None);
+        return Ok(Findings { discovery: app.discover(&roots), profiles: Vec::new() });
+    }
+    let mut trees = Vec::new();
+    let mut profiles = Vec::new();
+    for path in &args.paths {
+        let full = app.places.cwd.join(path);
+        let kind = std::fs::metadata(&full).map_err(|error| CliError::io("check", path, &error))?;
+        let is_json = full.extension().is_some_and(|e| e == "json" || e == "jsonc");
+        if kind.is_file() && is_json {
+            let diagnostics = crate::policy::lint_file(&full, &args.selection, app)?;
+            profiles.push((full, diagnostics));
+        } else {
+            trees.push(full);
+        }
+    }
+    let discovery = discover_paths(&app.places, &trees);
+    if discovery.inventory.is_empty() && profiles.is_empty() && discovery.notes.is_empty() {
+        let shown = args.paths.iter().map(|path| app.show_path(path)).collect::<Vec<_>>().join(", ");
+        return Err(CliError::not_found(words!("no skills in {shown}", "{shown} 中没有技能")).hint(words!(
+            "a skill is a directory with a SKILL.md; `fugato skill new NAME` makes one",
+            "技能是包含 SKILL.md 的目录;`fugato skill new 名称` 可新建一个"
+        )));
+    }
+    Ok(Findings { discovery, profiles })
+}
+
+/// What the reference validator says in addition.
+fn strict_problems(skill: &Installed, app: &App) -> Vec<Diagnostic> {
+    if skill.file == "oskill.md" {
+        return Vec::new();
+    }
+    let Some(bytes) = read_skill_file(skill) else { return Vec::new() };
+    let path = app.show_path(&skill.dir.join(&skill.file));
+    let dir_name = skill.dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let text = SkillText { dir_name: &dir_name, path: &path, bytes: &bytes };
+    let known = &skill.diagnostics;
+    check(text, Strictness::Strict)
+        .into_iter()
+        .filter(|found| !known.iter().any(|old| old == found))
+        .collect()
+}
+
+fn read_skill_file(skill: &Installed) -> Option<Vec<u8>> {
+    SkillDir::open(&skill.dir).ok()?.read(&RelPath::parse(&skill.file).ok()?).ok()
+}
+
+/// Applies fixes file by file, each atomically. Returns how many files changed.
+fn repair(findings: &Findings, level: FixLevel) -> Result<usize, CliError> {
+    let mut changed = 0;
+    for skill in findings.discovery.inventory.all() {
+        let fixes: Vec<Fix> = skill.diagnostics.iter().filter_map(|d| d.fix.clone()).collect();
+        let Some(source) = read_skill_file(skill).and_then(|bytes| String::from_utf8(bytes).ok()) else {
+            continue;
+        };
+        let mut text = fix::apply(&source, &fixes);
+        let mut side_file = None;
+        if level == FixLevel::Portable
+            && let Some(portable) = fix::make_portable(&text)
+        {
+            text = portable.skill_md;
+            side_file = Some(portable.phases_yaml);
+        }
+        if text == source {
+            continue;
+        }
+        let write = |name: &str, content: &str| -> Result<(), CliError> {
+            let path = RelPath::parse(name).map_err(|error| CliError::internal(&error))?;
+            manage::write_file(&skill.dir, &path, content.as_bytes(), None)
+                .map(|_| ())
+                .map_err(|error| super::manage_error(&error))
+        };
+        // The side file first: a crash in between leaves a skill that still has its phases inline.
+        if let Some(phases) = side_file {
+            write("phases.yaml", &phases)?;
+        }
+        write(&skill.file, &text)?;
+        changed += 1;
+    }
+    Ok(changed)
+}
+
+fn print_json(findings: &Findings, problems: &[Diagnostic], exit: Exit, app: &mut App) -> Result<(), CliError> {
+    let inventory = &findings.discovery.inventory;
+    let lang = app.out.lang;
+    let skills: Vec<_> = inventory.all().iter().map(|skill| view(skill, inventory, app)).collect();
+    let profiles: Vec<_> = findings.profiles.iter().map(|(path, _)| app.show_path(path)).collect();
+    let count = |status| inventory.all().iter().filter(|skill| skill.status() == status).count();
+    let diagnostics: Vec<_> = problems.iter().map(|problem| DiagnosticView::new(problem, lang)).collect();
+    let document = serde_json::json!({
+        "schema": "fugato.check/v1",
+        "ok": exit == Exit::Ok,
+        "summary": {
+            "skills": inventory.len(),
+            "ok": count(SkillStatus::Ok),
+            "warning": count(SkillStatus::Warning),
+            "invalid": count(SkillStatus::Invalid),
+            "profiles": profiles.len(),
+        },
+        "skills": skills,
+        "profiles": profiles,
+        "diagnostics": diagnostics,
+    });
+    app.out.json(&document)
+}
+
+fn print_text(
+    findings: &Findings,
+    problems: &[Diagnostic],
+    args: &CheckArgs,
+    app: &mut App,
+) -> Result<(), CliError> {
+    for problem in problems {
+        let text = render::report(problem, &app.out);
+        app.out.line(text)?;
+        app.out.line("")?;
+    }
+    let inventory = &findings.discovery.inventory;
+    let count = |status| inventory.all().iter().filter(|skill| skill.status() == status).count();
+    let (total, ok, warning, invalid) = (
+        inventory.len(),
+        count(SkillStatus::Ok),
+        count(SkillStatus::Warning),
+        count(SkillStatus::Invalid),
+    );
+    let mut words = words!(
+        "{total} skills: {ok} ok, {warning} with warnings, {invalid} invalid",
+        "共 {total} 个技能:{ok} 个正常,{warning} 个有警告,{invalid} 个无效"
+    );
+    if !findings.profiles.is_empty() {
+        let n = findings.profiles.len();
+        words.en = format!("{}; {n} profile(s)", words.en);
+        words.zh = format!("{};{n} 个配置", words.zh);
+    }
+    let errors = problems.iter().filter(|problem| problem.is_error()).count();
+    let rest = problems.len() - errors;
+    if !problems.is_empty() {
+        words.en = format!("{} · {errors} errors, {rest} warnings", words.en);
+        words.zh = format!("{} · {errors} 个错误,{rest} 个警告", words.zh);
+    }
+    app.out.note(&words);
+    next_step(problems, args, app);
+    Ok(())
+}
+
+fn next_step(problems: &[Diagnostic], args: &CheckArgs, app: &mut App) {
+    if args.fix.is_none() && problems.iter().any(|problem| problem.fix.is_some()) {
+        let paths: Vec<_> = args.paths.iter().map(|path| path.display().to_string()).collect();
+        let paths = if paths.is_empty() { String::new() } else { format!(" {}", paths.join(" ")) };
+        app.out.note(&words!(
+            "some of this can be repaired for you: fugato skill check{paths} --fix",
+            "其中一部分可以自动修复:fugato skill check{paths} --fix"
+        ));
+    }
+    if let Some(first) = problems.first() {
+        let code = first.code;
+        app.out.note(&Words {
+            en: format!("more about a code: fugato explain {code}"),
+            zh: format!("了解代码含义:fugato explain {code}"),
+        });
+    }
+}

@@ -1,0 +1,71 @@
+//! `fugato skill new`: a skill that passes its own checks.
+
+use crate::app::App;
+use crate::error::{CliError, Outcome};
+use crate::printer::{paint, style};
+use clap::{Args, ValueEnum};
+use clap_complete::ArgValueCandidates;
+use fugato_model::{Code, Exit, Scope, SkillName, words};
+use fugato_runtime::manage::{self, OnConflict};
+use fugato_skill::{Kind, template};
+
+/// Create a skill.
+#[derive(Debug, Args)]
+pub struct NewArgs {
+    /// Name: lower-case letters and digits of any script, and single hyphens
+    name: String,
+    /// What it does and when to use it, in one or two sentences
+    #[arg(long, short)]
+    description: Option<String>,
+    /// What kind of skill
+    #[arg(long, default_value = "skill")]
+    kind: NewKind,
+    /// Where to put it
+    #[arg(long, default_value = "project", value_name = "SCOPE", add = ArgValueCandidates::new(crate::complete::scopes))]
+    scope: String,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum NewKind {
+    /// One agent reads the text
+    Skill,
+    /// A DAG of subagents
+    Phases,
+    /// A bounded session over other skills (oskill.md)
+    Orchestrator,
+}
+
+pub fn run(args: &NewArgs, app: &mut App) -> Outcome {
+    let name = SkillName::parse(&args.name).map_err(|error| {
+        let shown = fugato_model::escape_for_terminal(&args.name).into_owned();
+        let cli = CliError::usage(words!("name `{shown}`: {error}", "名称 `{shown}`:{error}")).code(Code::F0109);
+        match SkillName::suggest(&args.name) {
+            Some(better) => cli.hint(words!("try `{better}`", "可以用 `{better}`")),
+            None => cli,
+        }
+    })?;
+    let scope: Scope = super::parse_scope(&args.scope)?;
+    let kind = match args.kind {
+        NewKind::Skill => Kind::Skill,
+        NewKind::Phases => Kind::Phases,
+        NewKind::Orchestrator => Kind::Orchestrator,
+    };
+    let files = template::files(&name, args.description.as_deref(), kind, app.out.lang);
+    let bundle = manage::bundle_of(&name, files);
+    let outcomes = manage::install(&app.places, &scope, &bundle, OnConflict::Fail)
+        .map_err(|error| super::manage_error(&error))?;
+    let Some(made) = outcomes.first() else { return Ok(Exit::Ok) };
+    if app.out.json {
+        app.out.json(&serde_json::json!({
+            "schema": "fugato.skill_new/v1", "name": name, "scope": scope, "path": made.dir,
+        }))?;
+        return Ok(Exit::Ok);
+    }
+    let shown = app.show_path(&made.dir);
+    app.out.line(paint(style::NAME, &shown))?;
+    app.out.note(&words!(
+        "created skill `{name}`. Next: edit {shown}, then `fugato skill check`",
+        "已创建技能 `{name}`。下一步:编辑 {shown},然后运行 `fugato skill check`"
+    ));
+    Ok(Exit::Ok)
+}

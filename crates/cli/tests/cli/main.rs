@@ -1,0 +1,18 @@
+//! The built binary, run as people and programs run it.
+
+mod bad_input;
+mod ground;
+mod manage;
+mod policy;
+mod skills;
+
+use fugato_testkit::TestEnv;
+
+fn env() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_fugato"))
+}
+
+/// The workspace's own files, for the examples.
+fn workspace() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
