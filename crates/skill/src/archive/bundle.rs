@@ -72,14 +72,17 @@ impl Bundle {
                 words!("it holds no skill `{shown}`; it holds {names}", "其中没有技能 `{shown}`；有 {names}"),
             );
             match nearest(name, self.skills.iter().map(|skill| skill.dir_name.as_str())) {
-                Some(near) => error.hint(words!("did you mean `--skill {near}`?", "是否想输入 `--skill {near}`？")),
+                Some(near) => {
+                    error.hint(words!("did you mean `--skill {near}`?", "是否想输入 `--skill {near}`？"))
+                }
                 None => error,
             }
         })
     }
 
     fn names(&self) -> String {
-        let names: Vec<_> = self.skills.iter().map(|skill| format!("`{}`", escape_for_terminal(&skill.dir_name))).collect();
+        let names: Vec<_> =
+            self.skills.iter().map(|skill| format!("`{}`", escape_for_terminal(&skill.dir_name))).collect();
         names.join(", ")
     }
 }
@@ -120,7 +123,7 @@ pub fn is_skill_file(file_name: &str) -> bool {
 
 /// Entries that file managers and version control leave behind; never part of a skill.
 pub fn is_clutter(path: &RelPath) -> bool {
-    path.components().any(|name| matches!(name, "__MACOSX" | ".git" | ".DS_Store"))
+    !crate::belongs(path) || path.components().any(|name| matches!(name, "__MACOSX" | ".DS_Store"))
 }
 
 /// Sorts files into skills: a directory with a skill file is one, and everything below it belongs to it.
@@ -148,7 +151,10 @@ pub fn gather(
         warnings.push(Diagnostic::warning(
             Code::F0305,
             source,
-            words!("left out {outside} files that belong to no skill", "忽略了 {outside} 个不属于任何技能的文件"),
+            words!(
+                "left out {outside} files that belong to no skill",
+                "忽略了 {outside} 个不属于任何技能的文件"
+            ),
         ));
     }
     let named = skills.into_iter().map(|(root, files)| (named(source, &root, files), root)).collect();
@@ -189,10 +195,12 @@ fn check_roots(source: &str, roots: &BTreeSet<String>) -> Result<(), Vec<Diagnos
             source,
             words!("it holds no skill (expected a `SKILL.md`)", "其中没有技能（应有 `SKILL.md`）"),
         );
-        return Err(vec![error.hint(words!(
-            "start one with `fugato skill new NAME`",
-            "用 `fugato skill new NAME` 新建一个"
-        ))]);
+        return Err(vec![
+            error.hint(words!(
+                "start one with `fugato skill new NAME`",
+                "用 `fugato skill new NAME` 新建一个"
+            )),
+        ]);
     }
     let deep = roots.iter().filter(|root| !root.is_empty() && root.split('/').count() > MAX_SKILL_DEPTH);
     let errors: Vec<_> = deep
@@ -207,7 +215,10 @@ fn check_roots(source: &str, roots: &BTreeSet<String>) -> Result<(), Vec<Diagnos
                 ),
             )
             .field(format!("{shown}/SKILL.md"))
-            .hint(words!("unpack it and add that directory: `fugato skill add DIR`", "先解压，再添加那个目录：`fugato skill add DIR`"))
+            .hint(words!(
+                "unpack it and add that directory: `fugato skill add DIR`",
+                "先解压，再添加那个目录：`fugato skill add DIR`"
+            ))
         })
         .collect();
     if errors.is_empty() { Ok(()) } else { Err(errors) }
@@ -247,10 +258,16 @@ fn distinct(
         };
         let (first, second) = (escape_for_terminal(&earlier.1), escape_for_terminal(&root));
         if earlier.0.files == skill.files {
-            let why = words!("`{second}` is a copy of `{first}`; one is taken", "`{second}` 与 `{first}` 相同，只取一份");
+            let why = words!(
+                "`{second}` is a copy of `{first}`; one is taken",
+                "`{second}` 与 `{first}` 相同，只取一份"
+            );
             warnings.push(Diagnostic::warning(Code::F0304, source, why));
         } else {
-            let why = words!("`{first}` and `{second}` are different skills of one name", "`{first}` 与 `{second}` 同名但内容不同");
+            let why = words!(
+                "`{first}` and `{second}` are different skills of one name",
+                "`{first}` 与 `{second}` 同名但内容不同"
+            );
             errors.push(Diagnostic::error(Code::F0304, source, why));
         }
     }
@@ -268,7 +285,10 @@ fn check_size(source: &str, skill: &BundledSkill) -> Option<Diagnostic> {
         )
     } else if skill.size() > MAX_SKILL_BYTES {
         let (size, limit) = (skill.size(), MAX_SKILL_BYTES >> 20);
-        words!("skill `{name}` has {size} bytes (limit {limit} MiB)", "技能 `{name}` 有 {size} 字节（最多 {limit} MiB）")
+        words!(
+            "skill `{name}` has {size} bytes (limit {limit} MiB)",
+            "技能 `{name}` 有 {size} 字节（最多 {limit} MiB）"
+        )
     } else {
         return None;
     };

@@ -65,7 +65,10 @@ pub(super) fn entries(bytes: &[u8]) -> Result<Vec<Entry<'_>>, Broken<'_>> {
         at = next;
     }
     if at != end.at {
-        return Err(broken(words!("the central directory has records that are not counted", "中央目录含有未计入的记录")));
+        return Err(broken(words!(
+            "the central directory has records that are not counted",
+            "中央目录含有未计入的记录"
+        )));
     }
     check_extents(&mut extents, &entries, end.start)?;
     Ok(entries)
@@ -82,38 +85,42 @@ struct End {
 fn find_end(bytes: &[u8]) -> Result<End, Broken<'_>> {
     let tail_from = bytes.len().saturating_sub(END_BYTES + usize::from(u16::MAX));
     let tail = bytes.get(tail_from..).unwrap_or_default();
-    let mut found = None;
-    let mut candidates = 0;
-    for at in memchr::memmem::find_iter(tail, END).map(|at| tail_from + at) {
-        candidates += 1;
-        let comment = u16_at(bytes, at + 20).map(usize::from);
-        if comment.is_some_and(|length| at + END_BYTES + length == bytes.len()) {
-            found = Some(at);
-        }
-    }
-    let at = match (found, candidates) {
-        (Some(at), 1) => at,
-        (None, 0) => {
+    // A stored archive inside this one has an end record too; only one may reach to the last byte, and none may hide in
+    // the comment behind it.
+    let signs: Vec<usize> = memchr::memmem::find_iter(tail, END).map(|at| tail_from + at).collect();
+    let reaches_end = |at: &usize| {
+        u16_at(bytes, at + 20).is_some_and(|comment| at + END_BYTES + usize::from(comment) == bytes.len())
+    };
+    let mut fitting = signs.iter().copied().filter(reaches_end);
+    let at = match (fitting.next(), fitting.next()) {
+        (Some(at), None) if signs.last() == Some(&at) => at,
+        (Some(_), _) => return Err(not_plain(words!("it has two end records", "有两个结尾记录"))),
+        (None, _) if signs.is_empty() => {
             return Err(broken(words!(
                 "it has no end record: truncated, or not a zip file",
                 "找不到结尾记录：文件被截断，或不是 zip 文件"
             )));
         }
         (None, _) => return Err(not_plain(words!("bytes follow its end", "结尾之后还有数据"))),
-        (Some(_), _) => return Err(not_plain(words!("it has two end records", "有两个结尾记录"))),
     };
     let field = |offset| u16_at(bytes, at + offset).unwrap_or_default();
     let size = u32_at(bytes, at + 12).unwrap_or_default();
     let start = u32_at(bytes, at + 16).unwrap_or_default();
     let count = field(10);
     if count == u16::MAX || size == u32::MAX || start == u32::MAX {
-        return Err(broken(words!("it is a zip64 archive, which is for files above 4 GiB", "它是 zip64 归档，用于 4 GiB 以上的文件")));
+        return Err(broken(words!(
+            "it is a zip64 archive, which is for files above 4 GiB",
+            "它是 zip64 归档，用于 4 GiB 以上的文件"
+        )));
     }
     if field(4) != 0 || field(6) != 0 || field(8) != count {
         return Err(broken(words!("it is one part of a split archive", "它是分卷归档的一部分")));
     }
     if usize::from(count) > MAX_ENTRIES {
-        let why = words!("it has {count} entries (limit {MAX_ENTRIES})", "有 {count} 个条目（最多 {MAX_ENTRIES} 个）");
+        let why = words!(
+            "it has {count} entries (limit {MAX_ENTRIES})",
+            "有 {count} 个条目（最多 {MAX_ENTRIES} 个）"
+        );
         return Err(Broken { code: Code::F0303, entry: None, why });
     }
     let (size, start) = (size as usize, start as usize);
@@ -141,7 +148,9 @@ fn central_record<'a>(
     number: usize,
     end: &End,
 ) -> Result<(Entry<'a>, Extent, usize), Broken<'a>> {
-    let cut = || broken(words!("entry {number}: its record is cut off or damaged", "条目 {number}：记录被截断或损坏"));
+    let cut = || {
+        broken(words!("entry {number}: its record is cut off or damaged", "条目 {number}：记录被截断或损坏"))
+    };
     if u32_at(bytes, at) != Some(CENTRAL) {
         return Err(cut());
     }
@@ -158,7 +167,10 @@ fn central_record<'a>(
     let fail = |why| Broken { code: Code::F0306, entry: Some((number, name)), why };
     let (packed_size, claimed, offset) = (long(20)?, long(24)?, long(42)?);
     if [packed_size, claimed, offset].contains(&u32::MAX) {
-        return Err(fail(words!("it uses zip64, which is for files above 4 GiB", "使用了 zip64，它用于 4 GiB 以上的文件")));
+        return Err(fail(words!(
+            "it uses zip64, which is for files above 4 GiB",
+            "使用了 zip64，它用于 4 GiB 以上的文件"
+        )));
     }
     if short(34)? != 0 {
         return Err(fail(words!("it lies in another part of a split archive", "位于分卷归档的另一部分")));
@@ -167,7 +179,8 @@ fn central_record<'a>(
     let data = local_data(bytes, offset as usize, name, flags, method).map_err(fail)?;
     let to = data + packed_size as usize;
     let packed = bytes.get(data..to).filter(|_| to <= end.start);
-    let packed = packed.ok_or_else(|| fail(words!("its data lies outside the archive", "数据超出归档范围")))?;
+    let packed =
+        packed.ok_or_else(|| fail(words!("its data lies outside the archive", "数据超出归档范围")))?;
     if unicode_name(extra).is_some_and(|other| other != name) {
         return Err(fail(words!("it has two different names", "有两个不同的名称")));
     }

@@ -66,10 +66,7 @@ fn deflated(entry: &Entry<'_>, tally: &Tally) -> Result<Vec<u8>, (Code, Words)> 
     if found > most && found > by_ratio {
         return Err((
             Code::F0303,
-            words!(
-                "it grows more than {MAX_RATIO} times when unpacked",
-                "解压后膨胀超过 {MAX_RATIO} 倍"
-            ),
+            words!("it grows more than {MAX_RATIO} times when unpacked", "解压后膨胀超过 {MAX_RATIO} 倍"),
         ));
     }
     if found > most {
@@ -79,7 +76,10 @@ fn deflated(entry: &Entry<'_>, tally: &Tally) -> Result<Vec<u8>, (Code, Words)> 
         return Err(false_size(entry.claimed, &format!("> {}", entry.claimed)));
     }
     if read.is_err() || decoder.total_in() != packed {
-        return Err((Code::F0306, words!("its compressed data is damaged or cut off", "压缩数据损坏或被截断")));
+        return Err((
+            Code::F0306,
+            words!("its compressed data is damaged or cut off", "压缩数据损坏或被截断"),
+        ));
     }
     Ok(bytes)
 }

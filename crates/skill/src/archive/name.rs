@@ -39,13 +39,15 @@ fn explain(error: &PathError) -> (Code, Words) {
             let point = u32::from(*c);
             (
                 Code::F0308,
-                words!("the path contains the control character U+{point:04X}", "路径含有控制字符 U+{point:04X}"),
+                words!(
+                    "the path contains the control character U+{point:04X}",
+                    "路径含有控制字符 U+{point:04X}"
+                ),
             )
         }
-        E::Device(name) => (
-            Code::F0308,
-            words!("`{name}` is a device name on Windows", "`{name}` 在 Windows 上是设备名"),
-        ),
+        E::Device(name) => {
+            (Code::F0308, words!("`{name}` is a device name on Windows", "`{name}` 在 Windows 上是设备名"))
+        }
         E::NotPortable(_, why) => {
             let zh = match *why {
                 "longer than 255 bytes" => "超过 255 字节",
@@ -53,7 +55,7 @@ fn explain(error: &PathError) -> (Code, Words) {
                 "contains an invisible character" => "含有不可见字符",
                 _ => "含有 : * ? \" < > | 之一",
             };
-            (Code::F0308, words!("not portable: {why}", "不可移植：{zh}", why = why, zh = zh))
+            (Code::F0308, words!("not portable: {why}", "不可移植：{zh}"))
         }
     }
 }

@@ -65,8 +65,14 @@ fn check_names<'e, 'a>(
         }
         if entry.permissions & 0o7000 != 0 {
             let mode = entry.permissions;
-            let why = words!("its setuid, setgid or sticky bits ({mode:04o}) are dropped", "已去掉 setuid、setgid 或 sticky 位（{mode:04o}）");
-            warnings.push(Diagnostic { severity: fugato_model::Severity::Warning, ..at_entry(archive, entry, (Code::F0302, why)) });
+            let why = words!(
+                "its setuid, setgid or sticky bits ({mode:04o}) are dropped",
+                "已去掉 setuid、setgid 或 sticky 位（{mode:04o}）"
+            );
+            warnings.push(Diagnostic {
+                severity: fugato_model::Severity::Warning,
+                ..at_entry(archive, entry, (Code::F0302, why))
+            });
         }
         if is_clutter(&path) {
             clutter += 1;
@@ -95,9 +101,10 @@ fn check_entry(entry: &Entry<'_>) -> Result<RelPath, (Code, Words)> {
     let path = safe_path(bare)?;
     match entry.node {
         Node::Link => Err((Code::F0302, words!("it is a link", "它是链接"))),
-        Node::Special => {
-            Err((Code::F0302, words!("it is a device, pipe or other special file", "它是设备、管道或其他特殊文件")))
-        }
+        Node::Special => Err((
+            Code::F0302,
+            words!("it is a device, pipe or other special file", "它是设备、管道或其他特殊文件"),
+        )),
         Node::Directory if entry.claimed != 0 || !entry.packed.is_empty() && entry.method == 0 => {
             Err((Code::F0306, words!("it is a directory with content", "它是带有内容的目录")))
         }
@@ -124,7 +131,10 @@ fn at_entry(archive: &str, entry: &Entry<'_>, (code, why): (Code, Words)) -> Dia
 fn named(archive: &str, number: usize, name: &[u8], code: Code, why: &Words) -> Diagnostic {
     let name = shown(name);
     let Words { en, zh } = why;
-    let message = Words { en: format!("entry {number} `{name}`: {en}"), zh: format!("条目 {number} `{name}`：{zh}") };
+    let message = Words {
+        en: format!("entry {number} `{name}`: {en}"),
+        zh: format!("条目 {number} `{name}`：{zh}"),
+    };
     Diagnostic::error(code, archive, message).field(name)
 }
 
@@ -146,7 +156,10 @@ fn structure(archive: &str, bytes: &[u8], broken: Broken<'_>) -> Diagnostic {
             archive,
             words!("this is {kind}, not zip (judged by its content)", "这是 {kind}，不是 zip（按内容判断）"),
         )
-        .hint(words!("unpack it and add the directory: `fugato skill add DIR`", "先解压，再添加目录：`fugato skill add DIR`")),
+        .hint(words!(
+            "unpack it and add the directory: `fugato skill add DIR`",
+            "先解压，再添加目录：`fugato skill add DIR`"
+        )),
         (None, _) => Diagnostic::error(broken.code, archive, broken.why),
     }
 }
