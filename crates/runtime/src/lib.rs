@@ -3,6 +3,13 @@
 //! Architecture invariant: this room performs and never decides. An `if` about the domain belongs in `skill` (later
 //! `engine`).
 
+mod beneath;
+mod discover;
 mod places;
+mod roots;
 
-pub use places::Places;
+pub use discover::{
+    FileEntry, MAX_FILE_BYTES, MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES, skill_digest,
+};
+pub use places::{Places, PlacesError};
+pub use roots::{CLIENT_DIRS, Root, Selection, roots};

@@ -49,6 +49,11 @@ pub fn is_not_content(dir_name: &str) -> bool {
 
 fn combine(mut entries: Vec<(&str, u64, Digest)>) -> Digest {
     entries.sort_unstable();
+    digest_of_sorted(entries)
+}
+
+/// As [`digest_of_entries`], for a caller that has only files that belong, sorted by the bytes of their path.
+pub fn digest_of_sorted<'a>(entries: impl IntoIterator<Item = (&'a str, u64, Digest)>) -> Digest {
     let mut hash = Sha256::new();
     hash.update(DOMAIN);
     for (path, length, digest) in entries {

@@ -12,7 +12,7 @@ pub mod payload;
 mod read;
 mod rename;
 
-pub use digest::{belongs, digest_bytes, digest_files, digest_of_entries, is_not_content};
+pub use digest::{belongs, digest_bytes, digest_files, digest_of_entries, digest_of_sorted, is_not_content};
 pub use head::{Kind, SkillHead};
 pub use inventory::{Installed, Inventory};
 pub use read::{Reading, SkillText, read_orchestrator, read_skill};

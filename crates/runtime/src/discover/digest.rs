@@ -1,0 +1,46 @@
+//! The digest of a skill directory, file by file: what lock, verify and export build on.
+
+use super::contents::{Known, Scratch, gather};
+use super::stamp::Stamp;
+use crate::beneath::DIRECTORY;
+use fugato_model::{Digest, RelPath};
+use rustix::fd::AsFd;
+use rustix::fs::{CWD, Mode, openat};
+use std::io;
+use std::path::Path;
+
+/// One file of a skill.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileEntry {
+    pub path: RelPath,
+    pub len: u64,
+    pub digest: Digest,
+}
+
+/// Hashes every file of a skill directory, sorted by path. The definition is `fugato_skill::digest_files`'.
+/// Fails when a file cannot be read or a limit is passed: a digest that skips content would lie.
+pub fn skill_digest(dir: &Path) -> io::Result<(Digest, Vec<FileEntry>)> {
+    let fd = openat(CWD, dir, DIRECTORY, Mode::empty())?;
+    let contents = gather(fd.as_fd(), &Nothing, &mut Scratch::default(), &mut |_, _| {});
+    let Some(digest) = contents.digest() else {
+        let hidden = contents.problems.iter().find(|problem| problem.hides_content());
+        let shown = dir.to_string_lossy();
+        let why = hidden.map(|problem| problem.diagnostic(&shown).message.en).unwrap_or_default();
+        return Err(io::Error::other(why));
+    };
+    let entry = |file: super::contents::ContentFile| FileEntry {
+        path: file.path,
+        len: file.length,
+        digest: file.digest,
+    };
+    Ok((digest, contents.files.into_iter().map(entry).collect()))
+}
+
+/// Nothing is known: every file is read.
+pub(crate) struct Nothing;
+
+impl Known for Nothing {
+    fn file(&self, _path: &str) -> Option<(Stamp, Digest)> {
+        None
+    }
+}
