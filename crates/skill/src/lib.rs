@@ -3,9 +3,12 @@
 //! Architecture invariant: bytes in, values and diagnostics out. This room never touches a file system, a clock, the
 //! environment or a random number; a broken skill is a value with diagnostics, never a panic, never a vanished entry.
 
+pub mod frontmatter;
 mod head;
 mod inventory;
+pub mod limits;
 mod read;
+pub mod yaml;
 
 pub use head::{Kind, SkillHead};
 pub use inventory::{Installed, Inventory};
