@@ -5,12 +5,15 @@
 
 pub mod archive;
 mod digest;
+pub mod frontmatter;
 mod head;
 mod inventory;
+pub mod limits;
 pub mod lock;
 pub mod payload;
 mod read;
 mod rename;
+pub mod yaml;
 
 pub use digest::{belongs, digest_bytes, digest_files, digest_of_entries, digest_of_sorted, is_not_content};
 pub use head::{Kind, SkillHead};
