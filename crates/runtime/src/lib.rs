@@ -5,6 +5,7 @@
 
 mod beneath;
 mod discover;
+pub mod manage;
 mod places;
 mod roots;
 

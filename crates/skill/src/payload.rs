@@ -203,7 +203,7 @@ impl Reader<'_> {
         for skill in self.bundle.skills {
             let name = skill.dir_name;
             let label = format!("{}: {}", self.source, escape_for_terminal(&name));
-            let one = gather(&label, skill.files, std::mem::take(&mut warnings))?;
+            let one = gather(&label, &name, skill.files, std::mem::take(&mut warnings))?;
             warnings = one.warnings;
             checked
                 .extend(one.skills.into_iter().map(|found| BundledSkill { dir_name: name.clone(), ..found }));

@@ -76,7 +76,8 @@ pub(crate) fn gather(
     scratch: &mut Scratch,
     on_skill_file: &mut dyn FnMut(&str, &[u8]),
 ) -> Contents {
-    let mut gathering = Gathering { skill, known, scratch, on_skill_file, total: 0, found: Contents::default() };
+    let mut gathering =
+        Gathering { skill, known, scratch, on_skill_file, total: 0, found: Contents::default() };
     gathering.all();
     let mut found = gathering.found;
     found.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
@@ -227,7 +228,11 @@ impl Gathering<'_> {
                 }
                 if length > MAX_FILE_BYTES {
                     let limit = MAX_FILE_BYTES;
-                    self.found.problems.push(Problem::TooLarge { path: path.to_string(), size: length, limit });
+                    self.found.problems.push(Problem::TooLarge {
+                        path: path.to_string(),
+                        size: length,
+                        limit,
+                    });
                 }
                 self.keep(ContentFile { path, stamp, length, digest });
             }

@@ -94,10 +94,7 @@ impl Problem {
             Self::Unnamable { path, why } => make(
                 Code::F0121,
                 path,
-                words!(
-                    "file is left out of the skill: {why}",
-                    "该文件不计入技能，因为文件名不可用：{why}"
-                ),
+                words!("file is left out of the skill: {why}", "该文件不计入技能，因为文件名不可用：{why}"),
             ),
             Self::TooLarge { path, size, limit } => make(
                 Code::F0122,
@@ -135,7 +132,10 @@ impl Problem {
             Self::LinkBroken { path } => make(
                 Code::F0126,
                 path,
-                words!("link `{path}` leads to nothing or to itself", "链接 `{path}` 的目标不存在，或指向自身"),
+                words!(
+                    "link `{path}` leads to nothing or to itself",
+                    "链接 `{path}` 的目标不存在，或指向自身"
+                ),
             ),
             Self::LinkToDirectory { path } => make(
                 Code::F0126,

@@ -126,9 +126,11 @@ pub fn is_clutter(path: &RelPath) -> bool {
     !crate::belongs(path) || path.components().any(|name| matches!(name, "__MACOSX" | ".DS_Store"))
 }
 
-/// Sorts files into skills: a directory with a skill file is one, and everything below it belongs to it.
+/// Sorts files into skills: a directory with a skill file is one, and everything below it belongs to it. `top` is the
+/// name for a skill at the very top that does not name itself.
 pub fn gather(
     source: &str,
+    top: &str,
     files: BTreeMap<RelPath, BundledFile>,
     mut warnings: Vec<Diagnostic>,
 ) -> Result<Bundle, Vec<Diagnostic>> {
@@ -157,7 +159,7 @@ pub fn gather(
             ),
         ));
     }
-    let named = skills.into_iter().map(|(root, files)| (named(source, &root, files), root)).collect();
+    let named = skills.into_iter().map(|(root, files)| (named(top, &root, files), root)).collect();
     let skills = distinct(source, named, &mut warnings)?;
     let too_large: Vec<_> = skills.iter().filter_map(|skill| check_size(source, skill)).collect();
     if too_large.is_empty() { Ok(Bundle { skills, warnings }) } else { Err(too_large) }
@@ -224,14 +226,12 @@ fn check_roots(source: &str, roots: &BTreeSet<String>) -> Result<(), Vec<Diagnos
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-fn named(source: &str, root: &str, files: BTreeMap<RelPath, BundledFile>) -> BundledSkill {
+fn named(top: &str, root: &str, files: BTreeMap<RelPath, BundledFile>) -> BundledSkill {
     if let Some(dir_name) = root.rsplit('/').next().filter(|name| !name.is_empty()) {
         return BundledSkill { dir_name: dir_name.to_owned(), files };
     }
-    // At the top there is no directory to ask: the skill's own word, else the file's name.
-    let file = source.rsplit(['/', '\\']).next().unwrap_or(source);
-    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
-    let fallback = SkillName::suggest(stem).map_or_else(|| "skill".to_owned(), |name| name.to_string());
+    // At the top there is no directory to ask: the skill's own word, else what the caller knows.
+    let fallback = SkillName::suggest(top).map_or_else(|| "skill".to_owned(), |name| name.to_string());
     let mut skill = BundledSkill { dir_name: fallback, files };
     let head = skill.reading(&skill.dir_name).head;
     let declared = head.declared_name.filter(|name| SkillName::parse(name).is_ok());

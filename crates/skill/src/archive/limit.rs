@@ -8,9 +8,9 @@ pub const MAX_ENTRIES: usize = 500;
 /// All files of an archive together. Past it the whole archive is refused; memory stays under twice this.
 pub const MAX_TOTAL_BYTES: u64 = 50_000_000;
 /// One file of a skill: larger ones are not served to agents, so installing them would only look like success.
-pub const MAX_FILE_BYTES: u64 = 4 << 20;
+pub const MAX_FILE_BYTES: u64 = crate::limits::FILE_BYTES as u64;
 /// One skill.
-pub const MAX_SKILL_BYTES: u64 = 16 << 20;
+pub const MAX_SKILL_BYTES: u64 = crate::limits::SKILL_BYTES as u64;
 /// What may be read from disk before looking inside: [`MAX_TOTAL_BYTES`] as base64 in JSON, with room for a card.
 pub const MAX_PACKED_BYTES: u64 = 96 << 20;
 /// Directories inside directories. Real skills stop at 6; deeper trees only make every later walk slow.

@@ -31,7 +31,9 @@ pub(crate) fn read_zip_within(
         let bytes = inflate(entry, tally).map_err(|problem| vec![at_entry(archive, entry, problem)])?;
         files.insert(path, BundledFile { bytes, executable: entry.permissions & 0o111 != 0 });
     }
-    gather(archive, files, warnings)
+    let file = archive.rsplit(['/', '\\']).next().unwrap_or(archive);
+    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    gather(archive, stem, files, warnings)
 }
 
 /// Checks every name and kind before a byte is unpacked. Gives the files worth unpacking.
