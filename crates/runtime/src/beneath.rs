@@ -103,7 +103,8 @@ mod tests {
         for open in [open_beneath as Opener, walk_beneath as Opener] {
             let read = |path: &str| {
                 let mut text = String::new();
-                open(dir.as_fd(), path, READ).map(|fd| fs::File::from(fd).read_to_string(&mut text).unwrap())?;
+                open(dir.as_fd(), path, READ)
+                    .map(|fd| fs::File::from(fd).read_to_string(&mut text).unwrap())?;
                 Ok::<_, Errno>(text)
             };
             for path in ["a/b/c.md", "short/c.md", "a/b/again.md", "short/../b/c.md"] {

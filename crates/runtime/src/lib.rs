@@ -9,7 +9,8 @@ mod places;
 mod roots;
 
 pub use discover::{
-    FileEntry, MAX_FILE_BYTES, MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES, skill_digest,
+    Discovery, FileEntry, IndexUse, MAX_FILE_BYTES, MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES,
+    Stats, discover, discover_at, discover_paths, skill_digest,
 };
 pub use places::{Places, PlacesError};
 pub use roots::{CLIENT_DIRS, Root, Selection, roots};

@@ -18,7 +18,9 @@ pub struct Places {
 /// The command cannot even say where it is.
 #[derive(Debug, thiserror::Error)]
 pub enum PlacesError {
-    #[error("the working directory was deleted (found nothing at the place this shell is in; `cd` to one that exists)")]
+    #[error(
+        "the working directory was deleted (found nothing at the place this shell is in; `cd` to one that exists)"
+    )]
     CwdDeleted,
     #[error("the working directory is not readable: {0}")]
     CwdUnreadable(std::io::Error),

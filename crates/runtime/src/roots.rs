@@ -113,7 +113,8 @@ impl RootList<'_> {
     fn push_again(&mut self, scope: Scope, path: PathBuf) {
         let identity = path.canonicalize().unwrap_or_else(|_| path.clone());
         if !self.seen.insert(identity.clone()) {
-            self.roots.retain(|root| root.path.canonicalize().unwrap_or_else(|_| root.path.clone()) != identity);
+            self.roots
+                .retain(|root| root.path.canonicalize().unwrap_or_else(|_| root.path.clone()) != identity);
         }
         self.add(scope, path);
     }
@@ -154,19 +155,25 @@ mod tests {
         let roots = roots(&places(&base, "repo/深/处"), &selection);
         let shown = shown(&roots, &base);
         assert_eq!(shown.len(), 3 + 1 + 3 * CLIENT_DIRS.len() + 2);
-        assert_eq!(shown[..4], [
-            "global home/.claude/skills",
-            "global home/.agents/skills",
-            "global fugato/skills/global",
-            "global repo/深/处/more",
-        ]);
+        assert_eq!(
+            shown[..4],
+            [
+                "global home/.claude/skills",
+                "global home/.agents/skills",
+                "global fugato/skills/global",
+                "global repo/深/处/more",
+            ]
+        );
         assert_eq!(shown[4], "project repo/.gemini/skills");
         assert_eq!(shown[10], "project repo/.agents/skills");
         assert_eq!(shown[24], "project repo/深/处/.agents/skills");
-        assert_eq!(shown[25..], [
-            "preset:中文导演 fugato/skills/preset/中文导演",
-            "character:林黛玉 fugato/skills/character/林黛玉"
-        ]);
+        assert_eq!(
+            shown[25..],
+            [
+                "preset:中文导演 fugato/skills/preset/中文导演",
+                "character:林黛玉 fugato/skills/character/林黛玉"
+            ]
+        );
         assert!(roots.windows(2).all(|pair| pair[0].rank < pair[1].rank && pair[0].scope <= pair[1].scope));
     }
 
@@ -179,7 +186,10 @@ mod tests {
         std::os::unix::fs::symlink("../.agents/skills", base.join("home/.claude/skills")).unwrap();
         let roots = roots(&places(&base, "home"), &Selection::default());
         let shown = shown(&roots, &base);
-        assert_eq!(shown.iter().filter(|root| root.contains(".agents") || root.contains(".claude")).count(), 1);
+        assert_eq!(
+            shown.iter().filter(|root| root.contains(".agents") || root.contains(".claude")).count(),
+            1
+        );
         assert_eq!(shown[0], "global home/.claude/skills");
     }
 
@@ -190,11 +200,10 @@ mod tests {
         fs::create_dir_all(base.join("home/.claude/skills")).unwrap();
         let extra = vec![base.join("home/.claude/skills")];
         let roots = roots(&places(&base, "x"), &Selection { extra, ..Selection::default() });
-        assert_eq!(shown(&roots, &base)[..3], [
-            "global home/.agents/skills",
-            "global fugato/skills/global",
-            "global home/.claude/skills"
-        ]);
+        assert_eq!(
+            shown(&roots, &base)[..3],
+            ["global home/.agents/skills", "global fugato/skills/global", "global home/.claude/skills"]
+        );
         assert!(roots.windows(2).all(|pair| pair[0].rank < pair[1].rank));
     }
 

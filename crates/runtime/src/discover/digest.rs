@@ -5,7 +5,7 @@ use super::stamp::Stamp;
 use crate::beneath::DIRECTORY;
 use fugato_model::{Digest, RelPath};
 use rustix::fd::AsFd;
-use rustix::fs::{CWD, Mode, openat};
+use rustix::fs::{CWD, Mode, fstat, openat};
 use std::io;
 use std::path::Path;
 
@@ -21,7 +21,10 @@ pub struct FileEntry {
 /// Fails when a file cannot be read or a limit is passed: a digest that skips content would lie.
 pub fn skill_digest(dir: &Path) -> io::Result<(Digest, Vec<FileEntry>)> {
     let fd = openat(CWD, dir, DIRECTORY, Mode::empty())?;
-    let contents = gather(fd.as_fd(), &Nothing, &mut Scratch::default(), &mut |_, _| {});
+    let mut scratch = Scratch::default();
+    let stamp = Stamp::of(&fstat(&fd)?);
+    scratch.listing.read(fd.as_fd())?;
+    let contents = gather(fd.as_fd(), stamp, &Nothing, &mut scratch, &mut |_, _| {});
     let Some(digest) = contents.digest() else {
         let hidden = contents.problems.iter().find(|problem| problem.hides_content());
         let shown = dir.to_string_lossy();

@@ -21,6 +21,20 @@ pub(crate) enum Problem {
 }
 
 impl Problem {
+    /// The file it is about; empty for the skill as a whole.
+    pub(crate) fn path(&self) -> &str {
+        match self {
+            Self::TwoSkillFiles { .. } | Self::SkillTooLarge | Self::TooManyFiles => "",
+            Self::NotRegular { path, .. }
+            | Self::Unreadable { path, .. }
+            | Self::Unnamable { path, .. }
+            | Self::TooLarge { path, .. }
+            | Self::LinkLeaves { path }
+            | Self::LinkBroken { path }
+            | Self::LinkToDirectory { path } => path,
+        }
+    }
+
     /// Is some content unknown, so that a digest would claim too much?
     pub(crate) fn hides_content(&self) -> bool {
         match self {
@@ -39,12 +53,7 @@ impl Problem {
     pub(crate) fn is_fatal(&self) -> bool {
         match self {
             Self::TwoSkillFiles { .. } => true,
-            Self::NotRegular { path, .. }
-            | Self::Unreadable { path, .. }
-            | Self::TooLarge { path, .. }
-            | Self::LinkLeaves { path }
-            | Self::LinkBroken { path } => is_skill_file(path),
-            _ => false,
+            _ => is_skill_file(self.path()),
         }
     }
 
@@ -94,10 +103,7 @@ impl Problem {
             Self::Unnamable { path, why } => make(
                 Code::F0121,
                 path,
-                words!(
-                    "file is left out of the skill: {why}",
-                    "该文件不计入技能，因为文件名不可用：{why}"
-                ),
+                words!("file is left out of the skill: {why}", "该文件不计入技能，因为文件名不可用：{why}"),
             ),
             Self::TooLarge { path, size, limit } => make(
                 Code::F0122,
@@ -135,7 +141,10 @@ impl Problem {
             Self::LinkBroken { path } => make(
                 Code::F0126,
                 path,
-                words!("link `{path}` leads to nothing or to itself", "链接 `{path}` 的目标不存在，或指向自身"),
+                words!(
+                    "link `{path}` leads to nothing or to itself",
+                    "链接 `{path}` 的目标不存在，或指向自身"
+                ),
             ),
             Self::LinkToDirectory { path } => make(
                 Code::F0126,

@@ -26,7 +26,8 @@ impl Stamp {
         reason = "the widths of these fields differ between systems"
     )]
     pub(crate) fn of(stat: &Stat) -> Self {
-        let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+        let nanoseconds =
+            |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
         Self {
             dev: stat.st_dev as u64,
             ino: stat.st_ino as u64,
