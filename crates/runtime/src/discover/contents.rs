@@ -80,12 +80,33 @@ pub(crate) fn gather(
     scratch: &mut Scratch,
     on_skill_file: &mut dyn FnMut(&str, &[u8]),
 ) -> Contents {
+    let (total, found) = (0, Contents::default());
     let mut gathering =
-        Gathering { skill, known, scratch, on_skill_file, total: 0, found: Contents::default() };
+        Gathering { skill, known, scratch, on_skill_file, depth: Depth::Content, total, found };
     gathering.all(stamp);
     let mut found = gathering.found;
     found.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     found
+}
+
+/// The paths of a skill's files, sorted, without reading them. Listed and stamped as for [`gather`].
+pub(crate) fn list(skill: BorrowedFd<'_>, stamp: Stamp, scratch: &mut Scratch) -> Vec<RelPath> {
+    let (known, on_skill_file) = (&super::digest::Nothing, &mut |_: &str, _: &[u8]| {});
+    let (total, found) = (0, Contents::default());
+    let mut gathering = Gathering { skill, known, scratch, on_skill_file, depth: Depth::Names, total, found };
+    gathering.all(stamp);
+    let mut paths: Vec<_> = gathering.found.files.into_iter().map(|file| file.path).collect();
+    paths.sort_unstable();
+    paths
+}
+
+/// How far files are looked into.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// Opened and judged, for their names.
+    Names,
+    /// Read and hashed.
+    Content,
 }
 
 struct Gathering<'a> {
@@ -93,6 +114,7 @@ struct Gathering<'a> {
     known: &'a dyn Known,
     scratch: &'a mut Scratch,
     on_skill_file: &'a mut dyn FnMut(&str, &[u8]),
+    depth: Depth,
     total: u64,
     found: Contents,
 }
@@ -212,6 +234,10 @@ impl Gathering<'_> {
                 self.found.problems.push(Problem::NotRegular { path: path.to_string(), kind });
                 return;
             }
+        }
+        if self.depth == Depth::Names {
+            let unread = Digest::from_bytes([0; 32]);
+            return self.keep(ContentFile { path, stamp, length: 0, digest: unread });
         }
         if describes && stamp.size > MAX_SKILL_FILE_BYTES {
             let limit = MAX_SKILL_FILE_BYTES;

@@ -14,6 +14,7 @@ mod stamp;
 mod walk;
 
 pub use contents::{MAX_FILE_BYTES, MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES};
+pub(crate) use digest::list_files;
 pub use digest::{FileEntry, skill_digest};
 pub use paths::discover_paths;
 
