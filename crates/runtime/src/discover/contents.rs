@@ -3,7 +3,7 @@
 //! Handles, not paths: every file is opened relative to the handle of its directory, without following links, and
 //! judged after opening. Knows nothing of roots, scopes or the index.
 
-use super::listing::for_each_name;
+use super::listing::Listing;
 use super::problem::Problem;
 use super::stamp::{Stamp, kind_of};
 use crate::beneath::{DIRECTORY, READ, open_beneath};
@@ -28,7 +28,10 @@ pub(crate) const SKILL_FILES: [&str; 3] = ["SKILL.md", "skill.md", "oskill.md"];
 /// Buffers of one thread, reused from skill to skill.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    pub listing: Vec<u8>,
+    /// The directory being looked at.
+    pub listing: Listing,
+    /// A directory below it.
+    below: Listing,
     bytes: Vec<u8>,
 }
 
@@ -69,19 +72,41 @@ impl Contents {
     }
 }
 
-/// Reads a whole skill. `on_skill_file` gets the bytes of each file in [`SKILL_FILES`] that had to be read.
+/// Reads a whole skill. Its directory is stamped and listed already (in `scratch.listing`). `on_skill_file` gets the bytes of each file in [`SKILL_FILES`] that had to be read.
 pub(crate) fn gather(
     skill: BorrowedFd<'_>,
+    stamp: Stamp,
     known: &dyn Known,
     scratch: &mut Scratch,
     on_skill_file: &mut dyn FnMut(&str, &[u8]),
 ) -> Contents {
+    let (total, found) = (0, Contents::default());
     let mut gathering =
-        Gathering { skill, known, scratch, on_skill_file, total: 0, found: Contents::default() };
-    gathering.all();
+        Gathering { skill, known, scratch, on_skill_file, depth: Depth::Content, total, found };
+    gathering.all(stamp);
     let mut found = gathering.found;
     found.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     found
+}
+
+/// The paths of a skill's files, sorted, without reading them. Listed and stamped as for [`gather`].
+pub(crate) fn list(skill: BorrowedFd<'_>, stamp: Stamp, scratch: &mut Scratch) -> Vec<RelPath> {
+    let (known, on_skill_file) = (&super::digest::Nothing, &mut |_: &str, _: &[u8]| {});
+    let (total, found) = (0, Contents::default());
+    let mut gathering = Gathering { skill, known, scratch, on_skill_file, depth: Depth::Names, total, found };
+    gathering.all(stamp);
+    let mut paths: Vec<_> = gathering.found.files.into_iter().map(|file| file.path).collect();
+    paths.sort_unstable();
+    paths
+}
+
+/// How far files are looked into.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// Opened and judged, for their names.
+    Names,
+    /// Read and hashed.
+    Content,
 }
 
 struct Gathering<'a> {
@@ -89,6 +114,7 @@ struct Gathering<'a> {
     known: &'a dyn Known,
     scratch: &'a mut Scratch,
     on_skill_file: &'a mut dyn FnMut(&str, &[u8]),
+    depth: Depth,
     total: u64,
     found: Contents,
 }
@@ -100,44 +126,42 @@ struct Name {
 }
 
 impl Gathering<'_> {
-    fn all(&mut self) {
-        let skill = self.skill;
+    fn all(&mut self, stamp: Stamp) {
         let mut waiting = Vec::new();
-        self.directory(skill, "", &mut waiting);
+        self.found.dirs.push((String::new(), stamp));
+        let listing = std::mem::take(&mut self.scratch.listing);
+        self.listed(self.skill, "", &listing, &mut waiting);
+        self.scratch.listing = listing;
         while let Some(path) = waiting.pop() {
             if self.found.dirs.len() >= MAX_SKILL_FILES {
                 self.found.problems.push(Problem::TooManyFiles);
                 return;
             }
-            match self.open_directory(path.as_str()) {
-                Ok(fd) => self.directory(fd.as_fd(), path.as_str(), &mut waiting),
-                Err(error) => self.found.problems.push(Problem::Unreadable { path: path.to_string(), error }),
+            if let Err(error) = self.directory(path.as_str(), &mut waiting) {
+                self.unreadable(&path, error);
             }
         }
     }
 
-    fn open_directory(&self, path: &str) -> rustix::io::Result<OwnedFd> {
-        open_beneath(self.skill, path, DIRECTORY | OFlags::NOFOLLOW)
-    }
-
-    fn directory(&mut self, dir: BorrowedFd<'_>, at: &str, waiting: &mut Vec<RelPath>) {
+    fn directory(&mut self, path: &str, waiting: &mut Vec<RelPath>) -> rustix::io::Result<()> {
+        let dir = open_beneath(self.skill, path, DIRECTORY | OFlags::NOFOLLOW)?;
         // Stamped before listing: a name added meanwhile changes the stamp and is found next time.
-        match fstat(dir) {
-            Ok(stat) => self.found.dirs.push((at.to_owned(), Stamp::of(&stat))),
-            Err(error) => {
-                self.found.problems.push(Problem::Unreadable { path: at.to_owned(), error });
-                return;
-            }
-        }
+        self.found.dirs.push((path.to_owned(), Stamp::of(&fstat(&dir)?)));
+        let mut listing = std::mem::take(&mut self.scratch.below);
+        let read = listing.read(dir.as_fd());
+        self.listed(dir.as_fd(), path, &listing, waiting);
+        self.scratch.below = listing;
+        read
+    }
+
+    fn listed(&mut self, dir: BorrowedFd<'_>, at: &str, listing: &Listing, waiting: &mut Vec<RelPath>) {
         let mut names = Vec::new();
-        let problems = &mut self.found.problems;
-        let listed = for_each_name(dir, &mut self.scratch.listing, |name, kind| match name_in(at, name) {
-            Ok(path) if fugato_skill::is_not_content(path.file_name()) => {}
-            Ok(path) => names.push(Name { path, kind }),
-            Err(problem) => problems.push(problem),
-        });
-        if let Err(error) = listed {
-            self.found.problems.push(Problem::Unreadable { path: at.to_owned(), error });
+        for (name, kind) in listing.names() {
+            match name_in(at, name) {
+                Ok(path) if fugato_skill::is_not_content(path.file_name()) => {}
+                Ok(path) => names.push(Name { path, kind }),
+                Err(problem) => self.found.problems.push(problem),
+            }
         }
         // The files that make it a skill come first: limits must not hide them.
         names.sort_by_key(|name| !SKILL_FILES.contains(&name.path.as_str()));
@@ -210,6 +234,10 @@ impl Gathering<'_> {
                 self.found.problems.push(Problem::NotRegular { path: path.to_string(), kind });
                 return;
             }
+        }
+        if self.depth == Depth::Names {
+            let unread = Digest::from_bytes([0; 32]);
+            return self.keep(ContentFile { path, stamp, length: 0, digest: unread });
         }
         if describes && stamp.size > MAX_SKILL_FILE_BYTES {
             let limit = MAX_SKILL_FILE_BYTES;

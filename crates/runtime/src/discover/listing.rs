@@ -1,44 +1,68 @@
-//! The names in one directory, read with one reused buffer.
+//! The names in one directory, kept in one buffer that is reused from directory to directory.
 
 use rustix::fd::BorrowedFd;
 use rustix::fs::FileType;
+use std::ops::Range;
 
-/// Calls `each` with every name (bytes, without `.` and `..`) and its kind, which may be [`FileType::Unknown`].
-#[cfg(target_os = "linux")]
-pub(crate) fn for_each_name(
-    dir: BorrowedFd<'_>,
-    buffer: &mut Vec<u8>,
-    mut each: impl FnMut(&[u8], FileType),
-) -> rustix::io::Result<()> {
-    buffer.reserve(BUFFER_BYTES);
-    let mut entries = rustix::fs::RawDir::new(dir, buffer.spare_capacity_mut());
-    while let Some(entry) = entries.next() {
-        let entry = entry?;
-        let name = entry.file_name().to_bytes();
-        if name != b"." && name != b".." {
-            each(name, entry.file_type());
-        }
-    }
-    Ok(())
+/// Names (bytes, without `.` and `..`) with their kind, which may be [`FileType::Unknown`].
+#[derive(Default)]
+pub(crate) struct Listing {
+    text: Vec<u8>,
+    names: Vec<(Range<usize>, FileType)>,
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "the portable reader has its own buffer")
+    )]
+    buffer: Vec<u8>,
 }
 
-/// Calls `each` with every name (bytes, without `.` and `..`) and its kind, which may be [`FileType::Unknown`].
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn for_each_name(
-    dir: BorrowedFd<'_>,
-    _buffer: &mut Vec<u8>,
-    mut each: impl FnMut(&[u8], FileType),
-) -> rustix::io::Result<()> {
-    for entry in rustix::fs::Dir::read_from(dir)? {
-        let entry = entry?;
-        let name = entry.file_name().to_bytes();
+impl Listing {
+    /// Reads the directory from its current position, replacing what was here.
+    pub(crate) fn read(&mut self, dir: BorrowedFd<'_>) -> rustix::io::Result<()> {
+        self.text.clear();
+        self.names.clear();
+        self.fill(dir)
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = (&[u8], FileType)> {
+        self.names.iter().map(|(range, kind)| (self.text.get(range.clone()).unwrap_or_default(), *kind))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn fill(&mut self, dir: BorrowedFd<'_>) -> rustix::io::Result<()> {
+        /// Holds some hundreds of names; larger directories take several calls.
+        const BUFFER_BYTES: usize = 32 * 1024;
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.reserve(BUFFER_BYTES);
+        let mut entries = rustix::fs::RawDir::new(dir, buffer.spare_capacity_mut());
+        let mut outcome = Ok(());
+        while let Some(entry) = entries.next() {
+            match entry {
+                Ok(entry) => self.push(entry.file_name().to_bytes(), entry.file_type()),
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            }
+        }
+        self.buffer = buffer;
+        outcome
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn fill(&mut self, dir: BorrowedFd<'_>) -> rustix::io::Result<()> {
+        for entry in rustix::fs::Dir::read_from(dir)? {
+            let entry = entry?;
+            self.push(entry.file_name().to_bytes(), entry.file_type());
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, name: &[u8], kind: FileType) {
         if name != b"." && name != b".." {
-            each(name, entry.file_type());
+            let start = self.text.len();
+            self.text.extend_from_slice(name);
+            self.names.push((start..self.text.len(), kind));
         }
     }
-    Ok(())
 }
-
-/// Holds some hundreds of names; larger directories take several calls.
-#[cfg(target_os = "linux")]
-const BUFFER_BYTES: usize = 32 * 1024;

@@ -21,6 +21,20 @@ pub(crate) enum Problem {
 }
 
 impl Problem {
+    /// The file it is about; empty for the skill as a whole.
+    pub(crate) fn path(&self) -> &str {
+        match self {
+            Self::TwoSkillFiles { .. } | Self::SkillTooLarge | Self::TooManyFiles => "",
+            Self::NotRegular { path, .. }
+            | Self::Unreadable { path, .. }
+            | Self::Unnamable { path, .. }
+            | Self::TooLarge { path, .. }
+            | Self::LinkLeaves { path }
+            | Self::LinkBroken { path }
+            | Self::LinkToDirectory { path } => path,
+        }
+    }
+
     /// Is some content unknown, so that a digest would claim too much?
     pub(crate) fn hides_content(&self) -> bool {
         match self {
@@ -39,12 +53,7 @@ impl Problem {
     pub(crate) fn is_fatal(&self) -> bool {
         match self {
             Self::TwoSkillFiles { .. } => true,
-            Self::NotRegular { path, .. }
-            | Self::Unreadable { path, .. }
-            | Self::TooLarge { path, .. }
-            | Self::LinkLeaves { path }
-            | Self::LinkBroken { path } => is_skill_file(path),
-            _ => false,
+            _ => is_skill_file(self.path()),
         }
     }
 
