@@ -3,13 +3,22 @@
 //! Architecture invariant: bytes in, values and diagnostics out. This room never touches a file system, a clock, the
 //! environment or a random number; a broken skill is a value with diagnostics, never a panic, never a vanished entry.
 
+mod description;
+mod document;
+pub mod fields;
 pub mod frontmatter;
 mod head;
+mod identity;
 mod inventory;
 pub mod limits;
+mod orchestrator;
+pub mod problems;
 mod read;
+mod requote;
+#[cfg(test)]
+mod sk_tests;
 pub mod yaml;
 
 pub use head::{Kind, SkillHead};
 pub use inventory::{Installed, Inventory};
-pub use read::{Reading, SkillText, read_orchestrator, read_skill};
+pub use read::{Reading, SkillText, read_frontmatter, read_orchestrator, read_skill};
