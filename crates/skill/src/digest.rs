@@ -16,6 +16,9 @@ const DOMAIN: &[u8] = b"fugato-skill-1\n";
 /// Directories that are never part of a skill: version control, and packages that a lock file restores.
 const NOT_CONTENT: &[&str] = &[".git", ".hg", ".svn", ".jj", ".bzr", "node_modules"];
 
+/// Directories in which an install prepares its work, beside installed skills: what is in them is not installed.
+pub const STAGE_PREFIX: &str = ".fugato-stage-";
+
 /// The digest of a skill given as (path, content), in any order. Files that do not [belong](belongs) are skipped.
 pub fn digest_files<'a>(files: impl IntoIterator<Item = (&'a RelPath, &'a [u8])>) -> Digest {
     let entries: Vec<_> = files
@@ -44,7 +47,7 @@ pub fn belongs(path: &RelPath) -> bool {
 
 /// Is this the name of a directory that no walk enters?
 pub fn is_not_content(dir_name: &str) -> bool {
-    NOT_CONTENT.contains(&dir_name)
+    NOT_CONTENT.contains(&dir_name) || dir_name.starts_with(STAGE_PREFIX)
 }
 
 fn combine(mut entries: Vec<(&str, u64, Digest)>) -> Digest {

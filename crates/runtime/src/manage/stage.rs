@@ -8,12 +8,11 @@ use super::disk::{Disk, DiskError, at};
 use super::error::ManageError;
 use super::trash;
 use crate::Places;
+use fugato_skill::STAGE_PREFIX;
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Discovery never descends into names that begin so.
-pub(crate) const PREFIX: &str = ".fugato-stage-";
 const OWNER: &str = "owner.lock";
 /// Present before a stage receives an installed skill: from then on nothing in it may simply be deleted.
 const KEEP: &str = "keep.mark";
@@ -99,7 +98,7 @@ fn unique_name() -> String {
     let nanos = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
         .map_or(0, |age| age.subsec_nanos());
-    format!("{PREFIX}{}-{}-{nanos:x}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+    format!("{STAGE_PREFIX}{}-{}-{nanos:x}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 fn take_lock(dir: &Path) -> Result<Option<File>, DiskError> {
@@ -141,7 +140,7 @@ pub(super) fn clean_on(disk: &Disk, places: &Places, root: &Path) -> Result<Vec<
     let Ok(entries) = std::fs::read_dir(root) else { return Ok(Vec::new()) };
     let mut recovered = Vec::new();
     for entry in entries.flatten() {
-        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
+        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(STAGE_PREFIX));
         // A link of that name was not made by us.
         if !is_ours || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             continue;
