@@ -3,6 +3,21 @@
 //! Architecture invariant: this room performs and never decides. An `if` about the domain belongs in `skill` (later
 //! `engine`).
 
+mod beneath;
+mod discover;
+mod files;
+pub mod manage;
 mod places;
+mod roots;
+mod state;
+mod watch;
 
-pub use places::Places;
+pub use discover::{
+    Discovery, FileEntry, IndexUse, MAX_FILE_BYTES, MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES,
+    Stats, discover, discover_at, discover_paths, skill_digest,
+};
+pub use files::{FileError, Found, Pinned, SkillDir};
+pub use places::{Places, PlacesError};
+pub use roots::{CLIENT_DIRS, Root, Selection, roots};
+pub use state::{project_slug, state_dir};
+pub use watch::{Change, Watch};

@@ -1,6 +1,6 @@
 //! The directories a command works with, taken from the environment once and passed on as values.
 
-use fugato_model::Scope;
+use fugato_model::{Scope, Words, words};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,42 @@ pub struct Places {
     pub cwd: PathBuf,
 }
 
+/// The command cannot even say where it is.
+#[derive(Debug, thiserror::Error)]
+pub enum PlacesError {
+    #[error(
+        "the working directory was deleted (found nothing at the place this shell is in; `cd` to one that exists)"
+    )]
+    CwdDeleted,
+    #[error("the working directory is not readable: {0}")]
+    CwdUnreadable(std::io::Error),
+}
+
+impl PlacesError {
+    /// The same sentence in both languages.
+    pub fn words(&self) -> Words {
+        match self {
+            Self::CwdDeleted => words!(
+                "the working directory was deleted; `cd` to a directory that exists",
+                "当前工作目录已被删除；请先 `cd` 到一个存在的目录"
+            ),
+            Self::CwdUnreadable(error) => {
+                words!("the working directory is not readable: {error}", "无法读取当前工作目录：{error}")
+            }
+        }
+    }
+}
+
 impl Places {
+    /// The places of this process. Fails when the working directory is gone.
+    pub fn current() -> Result<Self, PlacesError> {
+        let cwd = std::env::current_dir().map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => PlacesError::CwdDeleted,
+            _ => PlacesError::CwdUnreadable(error),
+        })?;
+        Ok(Self::from_env(cwd, |name| std::env::var_os(name)))
+    }
+
     /// Reads the environment through `var`, so tests need not change the process's own.
     pub fn from_env(cwd: PathBuf, var: impl Fn(&str) -> Option<OsString>) -> Self {
         let path = |name: &str| var(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -49,5 +84,61 @@ impl Places {
     /// The nearest ancestor that holds a `.git`, else the working directory.
     pub fn project_root(&self) -> &Path {
         self.cwd.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(&self.cwd)
+    }
+
+    /// The persistent index of discovery.
+    pub fn index_file(&self) -> PathBuf {
+        self.home.join("cache/skills.index")
+    }
+
+    /// A path as a person would name it: relative beneath the working directory, `~/…` beneath home, else in full.
+    pub fn show(&self, path: &Path) -> String {
+        if let Ok(rest) = path.strip_prefix(&self.cwd) {
+            let shown = rest.to_string_lossy();
+            return if shown.is_empty() { ".".to_owned() } else { shown.into_owned() };
+        }
+        match self.user_home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
+            Some(rest) if rest.as_os_str().is_empty() => "~".to_owned(),
+            Some(rest) => format!("~/{}", rest.to_string_lossy()),
+            None => path.to_string_lossy().into_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(vars: &[(&str, &str)]) -> Places {
+        Places::from_env("/work/项目".into(), |name| {
+            vars.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
+        })
+    }
+
+    #[test]
+    fn fugato_home_comes_first_and_relative_data_directories_are_ignored() {
+        assert_eq!(places(&[("FUGATO_HOME", "/f"), ("HOME", "/h")]).home, Path::new("/f"));
+        assert_eq!(places(&[("FUGATO_HOME", "state")]).home, Path::new("/work/项目/state"));
+        assert_eq!(
+            places(&[("HOME", "/h"), ("XDG_DATA_HOME", "relative")]).home.strip_prefix("/h").is_ok(),
+            true
+        );
+        assert_eq!(places(&[("HOME", "/h"), ("XDG_DATA_HOME", "/d")]).home, Path::new("/d/fugato"));
+        assert_eq!(places(&[("HOME", "")]).home, Path::new("/work/项目/.fugato"));
+    }
+
+    #[test]
+    fn paths_are_shown_as_people_name_them() {
+        let places = places(&[("HOME", "/h")]);
+        assert_eq!(places.show(Path::new("/work/项目/a/b")), "a/b");
+        assert_eq!(places.show(Path::new("/work/项目")), ".");
+        assert_eq!(places.show(Path::new("/h/.agents")), "~/.agents");
+        assert_eq!(places.show(Path::new("/hh/x")), "/hh/x");
+    }
+
+    #[test]
+    fn both_languages_name_a_deleted_working_directory() {
+        let words = PlacesError::CwdDeleted.words();
+        assert!(words.en.contains("deleted") && words.zh.contains("删除"));
     }
 }
