@@ -76,6 +76,7 @@ codes! {
     F0219 "empty list inherits";
     F0220 "unknown agent";
     F0221 "visible skill is installed but broken";
+    F0222 "stages do not fit the nodes";
     F0301 "archive entry leaves the archive";
     F0302 "archive entry is a link or special file";
     F0303 "archive limit exceeded";

@@ -8,6 +8,7 @@ use fugato_model::{Diagnostic, Digest, Scope};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// One skill directory that was found, good or broken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +57,7 @@ pub struct Inventory {
     effective: HashMap<String, usize>,
     /// Effective and listed skills, in name order: what `*` means.
     listed: Vec<usize>,
+    stamp: OnceLock<Digest>,
 }
 
 impl Inventory {
@@ -81,7 +83,7 @@ impl Inventory {
                 }
             }
         }
-        Self { skills, effective, listed }
+        Self { skills, effective, listed, stamp: OnceLock::new() }
     }
 
     /// The effective, usable skill of a name.
@@ -122,6 +124,11 @@ impl Inventory {
             .iter()
             .filter(|skill| !self.is_shadowed(skill) && skill.usable)
             .filter_map(|skill| skill.head.name.as_ref().map(fugato_model::SkillName::as_str))
+    }
+
+    /// A digest of everything installed, computed once: part of the key of whatever depends on all of it.
+    pub fn stamp(&self) -> Digest {
+        *self.stamp.get_or_init(|| crate::policy::stamp_of(&self.skills))
     }
 
     pub fn len(&self) -> usize {

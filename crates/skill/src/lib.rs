@@ -4,8 +4,9 @@
 //! environment or a random number; a broken skill is a value with diagnostics, never a panic, never a vanished entry.
 
 pub mod archive;
-mod digest;
+pub mod catalog;
 mod description;
+mod digest;
 mod document;
 pub mod fields;
 pub mod frontmatter;
@@ -14,15 +15,18 @@ mod identity;
 mod inventory;
 pub mod limits;
 pub mod lock;
-pub mod payload;
 mod orchestrator;
+pub mod payload;
+pub mod policy;
 pub mod problems;
+pub mod profile;
 mod read;
 mod rename;
 mod requote;
+pub mod tools;
+pub mod yaml;
 #[cfg(test)]
 mod sk_tests;
-pub mod yaml;
 
 pub use digest::{STAGE_PREFIX, belongs, digest_bytes, digest_files, digest_of_entries, digest_of_sorted, is_not_content};
 pub use head::{Kind, SkillHead};

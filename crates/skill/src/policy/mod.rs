@@ -1,0 +1,15 @@
+//! Which skills an agent may see, and why. One function decides ([`resolve`]); catalog, tools, scripts, API and UI ask it.
+//!
+//! Must not know files, models or time: profile and inventory in, answer out.
+
+mod diff;
+mod key;
+mod lint;
+mod resolve;
+mod why;
+
+pub use diff::{AgentChange, Change, diff};
+pub(crate) use key::stamp_of;
+pub use lint::lint;
+pub use resolve::{Resolution, TraceLine, resolve};
+pub use why::{By, Level, Why};
