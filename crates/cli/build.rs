@@ -25,7 +25,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// The director example, carried along for `fugato demo`.
 fn embed_demo() -> Result<(), Box<dyn std::error::Error>> {
-    let root = Path::new(&std::env::var("CARGO_MANIFEST_DIR")?).join("../../examples/director").canonicalize()?;
+    let root =
+        Path::new(&std::env::var("CARGO_MANIFEST_DIR")?).join("../../examples/director").canonicalize()?;
     let mut files = Vec::new();
     collect(&root, &mut files)?;
     files.sort();

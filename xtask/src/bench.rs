@@ -6,9 +6,12 @@ pub fn run() -> Outcome {
     let skills = std::env::var("FUGATO_BENCH_SKILLS").unwrap_or_else(|_| "10000".to_owned());
     shell::run(
         "discovery of many skills",
-        cargo()
-            .args(["run", "--release", "--locked", "--quiet", "--package", "fugato-runtime"])
-            .args(["--example", "discover_bench", "--", &skills]),
+        cargo().args(["run", "--release", "--locked", "--quiet", "--package", "fugato-runtime"]).args([
+            "--example",
+            "discover_bench",
+            "--",
+            &skills,
+        ]),
     )?;
     shell::run("policy and skill tools", cargo().args(["bench", "--locked", "--package", "fugato-skill"]))
 }

@@ -16,7 +16,8 @@ pub fn run() -> Outcome {
     if !python.exists() {
         shell::run("python environment", Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
     }
-    shell::run("pytest", Command::new(&python).args(["-m", "pip", "install", "--quiet", "pytest"])).map_err(offline)?;
+    shell::run("pytest", Command::new(&python).args(["-m", "pip", "install", "--quiet", "pytest"]))
+        .map_err(offline)?;
     let tests = room.join("skills-ref").join("tests");
     if !tests.exists() {
         let sdist = room.join("sdist");

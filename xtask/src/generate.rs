@@ -42,7 +42,11 @@ pub fn run(mode: Mode) -> Outcome {
 fn fugato(args: &[&str]) -> Result<String, String> {
     let mut command = Command::new(target().join("debug").join("fugato"));
     // The same answer on every machine.
-    command.args(args).env("FUGATO_LANG", "en").env("NO_COLOR", "1").env("FUGATO_HOME", target().join("no-home"));
+    command
+        .args(args)
+        .env("FUGATO_LANG", "en")
+        .env("NO_COLOR", "1")
+        .env("FUGATO_HOME", target().join("no-home"));
     command.env("COLUMNS", "100");
     read(&format!("fugato {}", args.join(" ")), &mut command)
 }
@@ -60,7 +64,8 @@ fn describe(path: &[String], page: &mut String) -> Outcome {
     let mut args: Vec<&str> = path.iter().map(String::as_str).collect();
     args.push("--help");
     let help = fugato(&args)?;
-    let title = std::iter::once("fugato").chain(path.iter().map(String::as_str)).collect::<Vec<_>>().join(" ");
+    let title =
+        std::iter::once("fugato").chain(path.iter().map(String::as_str)).collect::<Vec<_>>().join(" ");
     page.push_str(&format!("\n## {title}\n\n```text\n{}\n```\n", help.trim_end()));
     let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     for line in commands.take_while(|line| !line.trim().is_empty()) {

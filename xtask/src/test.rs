@@ -12,13 +12,18 @@ pub fn run() -> Outcome {
     // nextest runs test binaries side by side and names what is slow; plain cargo does the same work.
     if has("cargo-nextest", "--version") {
         shell::run("tests", cargo().args(["nextest", "run", "--workspace", "--locked", "--no-fail-fast"]))?;
-        shell::run("documentation tests", cargo().args(["test", "--workspace", "--doc", "--locked", "--quiet"]))?;
+        shell::run(
+            "documentation tests",
+            cargo().args(["test", "--workspace", "--doc", "--locked", "--quiet"]),
+        )?;
     } else {
         shell::run("tests", cargo().args(["test", "--workspace", "--locked", "--no-fail-fast"]))?;
     }
     shell::run(
         "documentation",
-        cargo().args(["doc", "--workspace", "--no-deps", "--locked", "--quiet"]).env("RUSTDOCFLAGS", "-D warnings"),
+        cargo()
+            .args(["doc", "--workspace", "--no-deps", "--locked", "--quiet"])
+            .env("RUSTDOCFLAGS", "-D warnings"),
     )?;
     generate::run(generate::Mode::Check)?;
     conformance::run()

@@ -18,13 +18,35 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const PURE: &[&str] = &["model", "skill"];
 
 /// What a pure room must not depend on, however indirectly.
-const IMPURE_CRATES: &[&str] =
-    &["tokio", "async-std", "rand", "getrandom", "fastrand", "chrono", "time", "reqwest", "rusqlite", "notify", "rustix"];
+const IMPURE_CRATES: &[&str] = &[
+    "tokio",
+    "async-std",
+    "rand",
+    "getrandom",
+    "fastrand",
+    "chrono",
+    "time",
+    "reqwest",
+    "rusqlite",
+    "notify",
+    "rustix",
+];
 
 /// What a pure room must not name.
 const IMPURE_WORDS: &[&str] = &[
-    "std::fs", "std::env", "std::net", "std::process", "std::thread", "std::time", "SystemTime", "Instant::now",
-    "std::io::stdin", "std::io::stdout", "std::io::stderr", "thread_rng", "tokio",
+    "std::fs",
+    "std::env",
+    "std::net",
+    "std::process",
+    "std::thread",
+    "std::time",
+    "SystemTime",
+    "Instant::now",
+    "std::io::stdin",
+    "std::io::stdout",
+    "std::io::stderr",
+    "thread_rng",
+    "tokio",
 ];
 
 fn root() -> PathBuf {
@@ -83,7 +105,8 @@ fn pure_rooms_reach_no_impure_crate() {
             for dependency in nodes[id]["deps"].as_array().unwrap() {
                 let kinds = dependency["dep_kinds"].as_array().unwrap();
                 // Normal dependencies that are built for this kind of machine.
-                let is_linked = kinds.iter().any(|kind| kind["kind"].is_null() && is_for_unix(&kind["target"]));
+                let is_linked =
+                    kinds.iter().any(|kind| kind["kind"].is_null() && is_for_unix(&kind["target"]));
                 let next = dependency["pkg"].as_str().unwrap();
                 if is_linked && seen.insert(next) {
                     open.push(next);
@@ -112,7 +135,12 @@ fn pure_rooms_name_no_file_system_clock_environment_or_randomness() {
             for (number, line) in code.lines().enumerate() {
                 let line = line.split("//").next().unwrap();
                 for word in IMPURE_WORDS {
-                    assert!(!line.contains(word), "{}:{}: `{word}` in a pure room", file.display(), number + 1);
+                    assert!(
+                        !line.contains(word),
+                        "{}:{}: `{word}` in a pure room",
+                        file.display(),
+                        number + 1
+                    );
                 }
             }
             looked_at += 1;

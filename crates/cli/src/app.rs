@@ -37,10 +37,8 @@ pub struct SkillSelection {
 impl App {
     pub fn new(global: &Global) -> Result<Self, CliError> {
         let mut places = Places::current().map_err(|error| {
-            CliError::not_found(words!("{error}", "{error}")).hint(words!(
-                "change to an existing directory and try again",
-                "请先切换到存在的目录再试"
-            ))
+            CliError::not_found(words!("{error}", "{error}"))
+                .hint(words!("change to an existing directory and try again", "请先切换到存在的目录再试"))
         })?;
         if let Some(dir) = &global.directory {
             let dir = places.cwd.join(dir);

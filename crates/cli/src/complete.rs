@@ -78,7 +78,10 @@ pub fn skills() -> Vec<CompletionCandidate> {
 
 /// Every error code.
 pub fn codes() -> Vec<CompletionCandidate> {
-    Code::ALL.iter().map(|code| CompletionCandidate::new(code.as_str()).help(Some(code.title().into()))).collect()
+    Code::ALL
+        .iter()
+        .map(|code| CompletionCandidate::new(code.as_str()).help(Some(code.title().into())))
+        .collect()
 }
 
 /// Scopes: the fixed ones, and the presets and characters that exist.
@@ -87,9 +90,13 @@ pub fn scopes() -> Vec<CompletionCandidate> {
     if let Ok(places) = Places::current() {
         for kind in ["preset", "character"] {
             let entries = std::fs::read_dir(places.home.join("skills").join(kind));
-            names.extend(entries.into_iter().flatten().filter_map(Result::ok).map(|entry| {
-                format!("{kind}:{}", entry.file_name().to_string_lossy())
-            }));
+            names.extend(
+                entries
+                    .into_iter()
+                    .flatten()
+                    .filter_map(Result::ok)
+                    .map(|entry| format!("{kind}:{}", entry.file_name().to_string_lossy())),
+            );
         }
     }
     names.into_iter().map(CompletionCandidate::new).collect()

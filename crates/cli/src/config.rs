@@ -124,9 +124,8 @@ fn set(args: &SetArgs, app: &mut App) -> Outcome {
         WriteLayer::Local => config::FileLayer::Local,
     };
     let file = layer.path(&app.places);
-    Config::set(&file, &args.key, &args.value).map_err(|error| {
-        CliError::new(error.exit(), error.words()).code(error.code())
-    })?;
+    Config::set(&file, &args.key, &args.value)
+        .map_err(|error| CliError::new(error.exit(), error.words()).code(error.code()))?;
     let (key, shown) = (&args.key, app.show_path(&file));
     app.out.note(&words!("wrote `{key}` to {shown}", "已将 `{key}` 写入 {shown}"));
     Ok(Exit::Ok)
@@ -135,4 +134,3 @@ fn set(args: &SetArgs, app: &mut App) -> Outcome {
 fn unknown_key(key: &str) -> CliError {
     CliError::unknown(("setting", "设置"), key, config::keys().collect::<Vec<_>>()).code(Code::F0402)
 }
-

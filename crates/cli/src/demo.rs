@@ -26,8 +26,7 @@ fn tour(dir: &Path, app: &mut App) -> Outcome {
     let broken = dir.join("skills").join("broken-skill");
     std::fs::create_dir_all(&broken).map_err(|error| CliError::io("create", &broken, &error))?;
     let text = "---\nname: Broken_Skill\ndescription: Use when: a colon is not quoted\nalowed-tools: Read\n---\nText.\n";
-    std::fs::write(broken.join("SKILL.md"), text)
-        .map_err(|error| CliError::io("write", &broken, &error))?;
+    std::fs::write(broken.join("SKILL.md"), text).map_err(|error| CliError::io("write", &broken, &error))?;
 
     let skills = dir.join("skills");
     step(
@@ -51,8 +50,10 @@ fn tour(dir: &Path, app: &mut App) -> Outcome {
         ),
         "fugato policy explain profile.jsonc --agent main --skills skills",
     )?;
-    let (profile, skills_dir) = (dir.join("profile.jsonc").display().to_string(), skills.display().to_string());
-    let explain = ["policy", "explain", &profile, "--agent", "main", "--skills", &skills_dir].map(str::to_owned);
+    let (profile, skills_dir) =
+        (dir.join("profile.jsonc").display().to_string(), skills.display().to_string());
+    let explain =
+        ["policy", "explain", &profile, "--agent", "main", "--skills", &skills_dir].map(str::to_owned);
     run_like_a_person(&explain, app)?;
 
     step(
@@ -61,8 +62,9 @@ fn tour(dir: &Path, app: &mut App) -> Outcome {
         &words!("The catalog that agent's system message gets", "该代理系统消息中的目录"),
         "fugato policy resolve profile.jsonc --agent voice_critic --catalog --skills skills",
     )?;
-    let resolve = ["policy", "resolve", &profile, "--agent", "voice_critic", "--catalog", "--skills", &skills_dir]
-        .map(str::to_owned);
+    let resolve =
+        ["policy", "resolve", &profile, "--agent", "voice_critic", "--catalog", "--skills", &skills_dir]
+            .map(str::to_owned);
     run_like_a_person(&resolve, app)?;
 
     app.out.line("")?;

@@ -55,7 +55,10 @@ impl CliError {
     pub fn output(error: std::io::Error) -> Self {
         let is_silent = error.kind() == std::io::ErrorKind::BrokenPipe;
         let exit = if is_silent { Exit::Ok } else { Exit::Failed };
-        Self { is_silent, ..Self::new(exit, words!("cannot write to stdout: {error}", "无法写入标准输出:{error}")) }
+        Self {
+            is_silent,
+            ..Self::new(exit, words!("cannot write to stdout: {error}", "无法写入标准输出:{error}"))
+        }
     }
 
     pub fn io(doing: &str, path: &Path, error: &std::io::Error) -> Self {

@@ -65,7 +65,10 @@ mod tests {
     fn every_code_has_a_page_that_names_it() {
         for code in Code::ALL {
             let page = page(*code);
-            assert!(page.starts_with(&format!("# {code}: ")), "docs/errors/{code}.md is missing or mistitled");
+            assert!(
+                page.starts_with(&format!("# {code}: ")),
+                "docs/errors/{code}.md is missing or mistitled"
+            );
             assert!(page.contains("## 中文"), "docs/errors/{code}.md has no Chinese part");
         }
     }

@@ -25,7 +25,8 @@ pub fn run(args: &ManArgs, app: &mut App) -> Outcome {
     };
     let dir = app.places.cwd.join(dir);
     std::fs::create_dir_all(&dir).map_err(|error| CliError::io("create", &dir, &error))?;
-    clap_mangen::generate_to(command, &dir).map_err(|error| CliError::io("write pages into", &dir, &error))?;
+    clap_mangen::generate_to(command, &dir)
+        .map_err(|error| CliError::io("write pages into", &dir, &error))?;
     let shown = app.show_path(&dir);
     app.out.note(&words!("wrote the manual pages into {shown}", "手册页已写入 {shown}"));
     Ok(Exit::Ok)

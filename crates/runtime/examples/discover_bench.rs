@@ -87,7 +87,8 @@ fn generate(root: &Path, count: usize) -> std::io::Result<Vec<PathBuf>> {
         let name = format!("skill-{n:05}");
         let dir = root.join(&name);
         fs::create_dir_all(&dir)?;
-        let body = "Read the page, then answer in one paragraph. 先读页面，再用一段话回答。\n".repeat(10 + n % 20);
+        let body =
+            "Read the page, then answer in one paragraph. 先读页面，再用一段话回答。\n".repeat(10 + n % 20);
         let head = format!(
             "---\nname: {name}\ndescription: Does number {n} of the things that a person may want done. Use when asked.\n\
              license: MIT\nmetadata:\n  version: \"1.{n}\"\n  tags: [bench, number]\nallowed-tools: Read Grep\n---\n"

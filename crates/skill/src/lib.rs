@@ -5,10 +5,12 @@
 
 pub mod archive;
 pub mod catalog;
+mod check;
 mod description;
 mod digest;
 mod document;
 pub mod fields;
+pub mod fix;
 pub mod frontmatter;
 mod head;
 mod identity;
@@ -21,15 +23,20 @@ pub mod policy;
 pub mod problems;
 pub mod profile;
 mod read;
+pub mod reference;
 mod rename;
 mod requote;
-pub mod tools;
-pub mod yaml;
 #[cfg(test)]
 mod sk_tests;
+pub mod template;
+pub mod tools;
+pub mod yaml;
 
-pub use digest::{STAGE_PREFIX, belongs, digest_bytes, digest_files, digest_of_entries, digest_of_sorted, is_not_content};
+pub use check::{Strictness, check};
+pub use digest::{
+    STAGE_PREFIX, belongs, digest_bytes, digest_files, digest_of_entries, digest_of_sorted, is_not_content,
+};
 pub use head::{Kind, SkillHead};
 pub use inventory::{Installed, Inventory};
-pub use rename::{RenameError, rename_in_frontmatter};
 pub use read::{Reading, SkillText, read_frontmatter, read_orchestrator, read_skill};
+pub use rename::{RenameError, rename_in_frontmatter};

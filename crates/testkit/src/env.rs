@@ -121,8 +121,9 @@ impl Ran {
 
     #[track_caller]
     pub fn json(&self) -> serde_json::Value {
-        serde_json::from_str(&self.stdout)
-            .unwrap_or_else(|error| panic!("{error}\n--- stdout\n{}\n--- stderr\n{}", self.stdout, self.stderr))
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| {
+            panic!("{error}\n--- stdout\n{}\n--- stderr\n{}", self.stdout, self.stderr)
+        })
     }
 
     /// Checks that stdout or stderr contains each of these.

@@ -25,11 +25,8 @@ pub struct DiffArgs {
 
 pub fn run(args: &DiffArgs, app: &mut App) -> Outcome {
     let open_one = |path: &PathBuf| {
-        let args = ProfileArgs {
-            profile: path.clone(),
-            mode: args.mode.clone(),
-            selection: args.selection.clone(),
-        };
+        let args =
+            ProfileArgs { profile: path.clone(), mode: args.mode.clone(), selection: args.selection.clone() };
         open(&args, app)
     };
     let (before, after) = (open_one(&args.before)?, open_one(&args.after)?);

@@ -79,7 +79,11 @@ pub fn unbind(args: &UnbindArgs, app: &mut App) -> Outcome {
 pub fn defaults(args: &DefaultsArgs, app: &mut App) -> Outcome {
     let names = |text: &Option<String>| -> Option<Vec<String>> {
         text.as_ref().map(|text| {
-            text.split([',', ',', '、', ' ']).map(str::trim).filter(|n| !n.is_empty()).map(str::to_owned).collect()
+            text.split([',', ',', '、', ' '])
+                .map(str::trim)
+                .filter(|n| !n.is_empty())
+                .map(str::to_owned)
+                .collect()
         })
     };
     let (visible, deny) = (names(&args.visible), names(&args.deny));
@@ -88,11 +92,7 @@ pub fn defaults(args: &DefaultsArgs, app: &mut App) -> Outcome {
     })
 }
 
-fn change(
-    target: &Target,
-    app: &mut App,
-    edit: impl Fn(&str, Mode) -> Result<Edited, EditError>,
-) -> Outcome {
+fn change(target: &Target, app: &mut App, edit: impl Fn(&str, Mode) -> Result<Edited, EditError>) -> Outcome {
     let path = app.places.cwd.join(&target.profile);
     let bytes = read_profile_bytes(&path)?;
     let shown = app.show_path(&path);

@@ -106,7 +106,10 @@ fn print(agent: &Agent, opened: &Opened, args: &ExplainArgs, app: &mut App) -> R
         table.row([
             Cell::styled(look, mark),
             Cell::styled(if traced.visible { style::PLAIN } else { look }, &traced.name),
-            Cell::styled(style::DIM, traced.scope.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string)),
+            Cell::styled(
+                style::DIM,
+                traced.scope.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
+            ),
             Cell::new(traced.why.words().in_lang(lang)),
         ]);
     }

@@ -50,11 +50,7 @@ pub fn run(args: &LintArgs, app: &mut App) -> Outcome {
 }
 
 /// All diagnostics of one profile file: its text, and its names against the skills it would meet.
-pub fn lint_file(
-    path: &Path,
-    selection: &SkillSelection,
-    app: &App,
-) -> Result<Vec<Diagnostic>, CliError> {
+pub fn lint_file(path: &Path, selection: &SkillSelection, app: &App) -> Result<Vec<Diagnostic>, CliError> {
     let bytes = read_profile_bytes(path)?;
     let parsed = Profile::parse_bytes(&app.show_path(path), &bytes);
     let mut diagnostics = parsed.diagnostics;

@@ -60,11 +60,7 @@ fn frames_in_order(diagnostic: &Diagnostic, lang: Lang) -> Vec<(Frame, Annotatio
     let mut frames = Vec::new();
     for related in &diagnostic.related {
         if let Some(frame) = &related.frame {
-            frames.push((
-                safe_frame(frame),
-                AnnotationKind::Context,
-                safe(related.message.in_lang(lang)),
-            ));
+            frames.push((safe_frame(frame), AnnotationKind::Context, safe(related.message.in_lang(lang))));
         }
     }
     if let Some(frame) = &diagnostic.frame {

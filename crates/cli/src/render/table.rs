@@ -105,8 +105,11 @@ mod tests {
         let mut table = Table::new(0);
         table.row([Cell::new("语音评论"), Cell::new("ok")]);
         table.row([Cell::new("pdf"), Cell::new("ok")]);
-        let lines: Vec<String> =
-            table.lines(Width::Narrow, None).iter().map(|l| anstream::adapter::strip_str(l).to_string()).collect();
+        let lines: Vec<String> = table
+            .lines(Width::Narrow, None)
+            .iter()
+            .map(|l| anstream::adapter::strip_str(l).to_string())
+            .collect();
         assert_eq!(lines, ["语音评论  ok", "pdf       ok"]);
     }
 

@@ -58,7 +58,10 @@ pub fn run(args: &AddArgs, app: &mut App) -> Outcome {
             "the source has {n} skills:\n  {listed}",
             "来源中有 {n} 个技能:\n  {listed}"
         ))
-        .hint(words!("choose with --skill NAME, or take --all", "用 --skill 名称 选择,或用 --all 全部安装")));
+        .hint(words!(
+            "choose with --skill NAME, or take --all",
+            "用 --skill 名称 选择,或用 --all 全部安装"
+        )));
     }
     let bundle = if args.skills.is_empty() {
         bundle
@@ -84,8 +87,8 @@ pub fn run(args: &AddArgs, app: &mut App) -> Outcome {
 }
 
 fn preview(bundle: &manage::Bundle, scope: &fugato_model::Scope, app: &mut App) -> Outcome {
-    let previews = manage::preview(bundle, &app.places.scope_dir(scope))
-        .map_err(|error| super::manage_error(&error))?;
+    let previews =
+        manage::preview(bundle, &app.places.scope_dir(scope)).map_err(|error| super::manage_error(&error))?;
     if app.out.json {
         let items: Vec<_> = previews
             .iter()
@@ -96,7 +99,8 @@ fn preview(bundle: &manage::Bundle, scope: &fugato_model::Scope, app: &mut App) 
                 })
             })
             .collect();
-        app.out.json(&serde_json::json!({"schema": "fugato.add_preview/v1", "scope": scope, "skills": items}))?;
+        app.out
+            .json(&serde_json::json!({"schema": "fugato.add_preview/v1", "scope": scope, "skills": items}))?;
         return Ok(Exit::Ok);
     }
     let mut table = Table::new(0);

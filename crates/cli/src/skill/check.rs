@@ -47,8 +47,9 @@ pub fn run(args: &CheckArgs, app: &mut App) -> Outcome {
     } else {
         args.paths.iter().map(|path| app.places.cwd.join(path)).collect()
     };
-    let watch = fugato_runtime::Watch::new(&paths)
-        .map_err(|error| CliError::failed(words!("cannot watch for changes: {error}", "无法监视变化:{error}")))?;
+    let watch = fugato_runtime::Watch::new(&paths).map_err(|error| {
+        CliError::failed(words!("cannot watch for changes: {error}", "无法监视变化:{error}"))
+    })?;
     loop {
         app.out.flush()?;
         if watch.next(Duration::from_secs(3600)).is_some() {
@@ -176,7 +177,12 @@ fn repair(findings: &Findings, level: FixLevel) -> Result<usize, CliError> {
     Ok(changed)
 }
 
-fn print_json(findings: &Findings, problems: &[Diagnostic], exit: Exit, app: &mut App) -> Result<(), CliError> {
+fn print_json(
+    findings: &Findings,
+    problems: &[Diagnostic],
+    exit: Exit,
+    app: &mut App,
+) -> Result<(), CliError> {
     let inventory = &findings.discovery.inventory;
     let lang = app.out.lang;
     let skills: Vec<_> = inventory.all().iter().map(|skill| view(skill, inventory, app)).collect();
@@ -213,12 +219,8 @@ fn print_text(
     }
     let inventory = &findings.discovery.inventory;
     let count = |status| inventory.all().iter().filter(|skill| skill.status() == status).count();
-    let (total, ok, warning, invalid) = (
-        inventory.len(),
-        count(SkillStatus::Ok),
-        count(SkillStatus::Warning),
-        count(SkillStatus::Invalid),
-    );
+    let (total, ok, warning, invalid) =
+        (inventory.len(), count(SkillStatus::Ok), count(SkillStatus::Warning), count(SkillStatus::Invalid));
     let mut words = words!(
         "{total} skills: {ok} ok, {warning} with warnings, {invalid} invalid",
         "共 {total} 个技能:{ok} 个正常,{warning} 个有警告,{invalid} 个无效"

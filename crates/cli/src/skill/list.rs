@@ -64,8 +64,9 @@ pub fn run(args: &ListArgs, app: &mut App) -> Outcome {
 
 pub fn start_watch(roots: &[Root]) -> Result<fugato_runtime::Watch, CliError> {
     let paths: Vec<_> = roots.iter().map(|root| root.path.clone()).collect();
-    fugato_runtime::Watch::new(&paths)
-        .map_err(|error| CliError::failed(words!("cannot watch for changes: {error}", "无法监视变化:{error}")))
+    fugato_runtime::Watch::new(&paths).map_err(|error| {
+        CliError::failed(words!("cannot watch for changes: {error}", "无法监视变化:{error}"))
+    })
 }
 
 fn print(
@@ -159,8 +160,7 @@ fn status_word(skill: &Installed, shadowed: bool, lang: Lang) -> (anstyle::Style
 
 fn summary(shown: &[&Installed], inventory: &Inventory, app: &mut App) {
     let count = |status| shown.iter().filter(|skill| skill.status() == status).count();
-    let (total, warning, invalid) =
-        (shown.len(), count(SkillStatus::Warning), count(SkillStatus::Invalid));
+    let (total, warning, invalid) = (shown.len(), count(SkillStatus::Warning), count(SkillStatus::Invalid));
     let shadowed = shown.iter().filter(|skill| inventory.is_shadowed(skill)).count();
     let mut en = format!("{total} {}", if total == 1 { "skill" } else { "skills" });
     let mut zh = format!("{total} 个技能");

@@ -44,7 +44,10 @@ pub fn run_move(args: &MoveArgs, app: &mut App) -> Outcome {
         return Ok(Exit::Ok);
     }
     let (from, shown) = (skill.scope, app.show_path(&dir));
-    app.out.note(&words!("moved `{name}` from {from} to {scope}: {shown}", "已将 `{name}` 从 {from} 移到 {scope}:{shown}"));
+    app.out.note(&words!(
+        "moved `{name}` from {from} to {scope}: {shown}",
+        "已将 `{name}` 从 {from} 移到 {scope}:{shown}"
+    ));
     Ok(Exit::Ok)
 }
 

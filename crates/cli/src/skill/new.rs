@@ -38,7 +38,8 @@ enum NewKind {
 pub fn run(args: &NewArgs, app: &mut App) -> Outcome {
     let name = SkillName::parse(&args.name).map_err(|error| {
         let shown = fugato_model::escape_for_terminal(&args.name).into_owned();
-        let cli = CliError::usage(words!("name `{shown}`: {error}", "名称 `{shown}`:{error}")).code(Code::F0109);
+        let cli =
+            CliError::usage(words!("name `{shown}`: {error}", "名称 `{shown}`:{error}")).code(Code::F0109);
         match SkillName::suggest(&args.name) {
             Some(better) => cli.hint(words!("try `{better}`", "可以用 `{better}`")),
             None => cli,

@@ -134,10 +134,7 @@ fn skill_dir(path: &Path, app: &App) -> Result<PathBuf, CliError> {
     let full = app.places.cwd.join(path);
     if !full.exists() {
         let shown = path.display();
-        return Err(CliError::usage(words!(
-            "path '{shown}' does not exist",
-            "路径 '{shown}' 不存在"
-        )));
+        return Err(CliError::usage(words!("path '{shown}' does not exist", "路径 '{shown}' 不存在")));
     }
     let names_the_file =
         full.is_file() && full.file_name().is_some_and(|name| name.eq_ignore_ascii_case("skill.md"));

@@ -68,9 +68,8 @@ pub fn run(args: &SearchArgs, app: &mut App) -> Outcome {
                 })
             })
             .collect();
-        app.out.json(
-            &serde_json::json!({"schema": "fugato.search/v1", "query": args.query, "hits": hits}),
-        )?;
+        app.out
+            .json(&serde_json::json!({"schema": "fugato.search/v1", "query": args.query, "hits": hits}))?;
         return Ok(Exit::Ok);
     }
     print(&hits, skills.len(), args, app)?;
@@ -85,9 +84,14 @@ fn skills_to_search(args: &SearchArgs, app: &App) -> Result<Vec<Installed>, CliE
             // Hidden and missing are the same to an agent, and so to whoever asks in its name.
             Some(name) => match resolution.can_read(name) {
                 Some(skill) => Ok(vec![skill.clone()]),
-                None => {
-                    Err(CliError::unknown(("skill", "技能"), name, resolution.visible().filter_map(|s| s.head.name.as_ref().map(fugato_model::SkillName::as_str)).collect::<Vec<_>>()))
-                }
+                None => Err(CliError::unknown(
+                    ("skill", "技能"),
+                    name,
+                    resolution
+                        .visible()
+                        .filter_map(|s| s.head.name.as_ref().map(fugato_model::SkillName::as_str))
+                        .collect::<Vec<_>>(),
+                )),
             },
             None => Ok(resolution.visible().cloned().collect()),
         };

@@ -63,7 +63,12 @@ pub fn run(args: &ShowArgs, app: &mut App) -> Outcome {
     Ok(Exit::Ok)
 }
 
-fn fields(skill: &Installed, inventory: &Inventory, files: &[RelPath], app: &mut App) -> Result<(), CliError> {
+fn fields(
+    skill: &Installed,
+    inventory: &Inventory,
+    files: &[RelPath],
+    app: &mut App,
+) -> Result<(), CliError> {
     let zh = app.out.lang == Lang::Zh;
     let word = |en: &'static str, chinese: &'static str| if zh { chinese } else { en };
     app.out.line(paint(style::NAME, fugato_model::escape_for_terminal(&skill.label())))?;

@@ -47,10 +47,18 @@ fn a_two_megabyte_argument_is_an_answer_not_a_crash() {
 fn a_closed_pipe_ends_quietly() {
     let env = env();
     for number in 0..300 {
-        env.skill(&format!("skill-{number}"), &format!("name: skill-{number}\ndescription: {}", "long ".repeat(80)));
+        env.skill(
+            &format!("skill-{number}"),
+            &format!("name: skill-{number}\ndescription: {}", "long ".repeat(80)),
+        );
     }
-    let mut child =
-        env.command().args(["skill", "ls", "--json"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = env
+        .command()
+        .args(["skill", "ls", "--json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
@@ -62,7 +70,11 @@ fn a_deleted_working_directory_is_named() {
     let env = env();
     let gone = env.project().join("gone");
     std::fs::create_dir(&gone).unwrap();
-    let script = format!("cd '{0}' && rmdir '{0}' && exec '{1}' skill ls", gone.display(), env!("CARGO_BIN_EXE_fugato"));
+    let script = format!(
+        "cd '{0}' && rmdir '{0}' && exec '{1}' skill ls",
+        gone.display(),
+        env!("CARGO_BIN_EXE_fugato")
+    );
     let output = std::process::Command::new("sh")
         .args(["-c", &script])
         .env("HOME", env.user_home())
@@ -93,7 +105,13 @@ fn messages_and_help_speak_chinese() {
     env.fugato("skill --help").exits(0).says(&["列出这里的技能"]);
     env.fugato("skill show 没有").exits(3).says(&["错误", "没有技能"]);
     // A locale is enough.
-    let output = env.command().env_remove("FUGATO_LANG").env("LANG", "zh_CN.UTF-8").args(["skill", "ls"]).output().unwrap();
+    let output = env
+        .command()
+        .env_remove("FUGATO_LANG")
+        .env("LANG", "zh_CN.UTF-8")
+        .args(["skill", "ls"])
+        .output()
+        .unwrap();
     assert!(String::from_utf8_lossy(&output.stdout).contains("这里还没有技能"));
 }
 

@@ -11,7 +11,8 @@ fn a_new_skill_of_each_kind_passes_its_own_checks() {
     env.fugato("skill new 写作助手 -d 写作时使用").exits(0);
     env.fugato("skill check").exits(0).says(&["4 skills: 4 ok"]);
     let list = env.fugato("skill ls --json").exits(0).json();
-    let kinds: Vec<_> = list["skills"].as_array().unwrap().iter().map(|s| s["kind"].as_str().unwrap()).collect();
+    let kinds: Vec<_> =
+        list["skills"].as_array().unwrap().iter().map(|s| s["kind"].as_str().unwrap()).collect();
     assert!(kinds.contains(&"phases") && kinds.contains(&"orchestrator"), "{kinds:?}");
     env.fugato("skill new my-skill").exits(7).says(&["my-skill"]);
     env.fugato("skill new My_Skill").exits(2).says(&["my-skill"]);
@@ -73,10 +74,16 @@ fn several_skills_in_one_source_must_be_chosen() {
 #[test]
 fn moving_and_renaming_keep_the_skill_whole() {
     let env = env();
-    env.write(".agents/skills/old/SKILL.md", "---\n# a comment\nname: old   # here\ndescription: d\n---\nText\n");
+    env.write(
+        ".agents/skills/old/SKILL.md",
+        "---\n# a comment\nname: old   # here\ndescription: d\n---\nText\n",
+    );
     env.fugato("skill rename old new-name").exits(0);
     let text = env.read(".agents/skills/new-name/SKILL.md");
-    assert!(text.contains("name: new-name") && text.contains("# a comment") && text.contains("# here"), "{text}");
+    assert!(
+        text.contains("name: new-name") && text.contains("# a comment") && text.contains("# here"),
+        "{text}"
+    );
     env.fugato("skill mv new-name character:林黛玉").exits(0).says(&["character:林黛玉"]);
     env.fugato("skill ls").exits(0).says(&["No skills here yet"]);
     env.fugato("skill ls --character 林黛玉").exits(0).says(&["new-name"]);
@@ -102,7 +109,10 @@ fn hostile_archives_install_nothing() {
     env.write("not.zip", b"PK\x03\x04 truncated");
     env.fugato("skill add not.zip").exits(1).says(&["F030"]);
     env.fugato("skill add nothing.zip").exits(3);
-    assert!(!env.home().join("skills").exists() || std::fs::read_dir(env.home().join("skills/global")).map_or(true, |d| d.count() == 0));
+    assert!(
+        !env.home().join("skills").exists()
+            || std::fs::read_dir(env.home().join("skills/global")).map_or(true, |d| d.count() == 0)
+    );
 }
 
 #[test]

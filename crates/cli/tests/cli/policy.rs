@@ -43,8 +43,9 @@ fn an_agent_without_a_list_inherits_the_mode() {
 #[test]
 fn a_leading_plus_inherits_and_appends() {
     let env = with_skills();
-    let profile =
-        format!(r#"{{{MODE}, "mainAgent": {{"skills": {{"visible": ["+", "director-turn-workflow-zh"]}}}}, "subAgents": []}}"#);
+    let profile = format!(
+        r#"{{{MODE}, "mainAgent": {{"skills": {{"visible": ["+", "director-turn-workflow-zh"]}}}}, "subAgents": []}}"#
+    );
     assert_eq!(visible(&env, &profile, "main"), SKILLS[..3]);
 }
 
@@ -127,7 +128,8 @@ fn an_agents_tools_answer_only_for_what_it_sees() {
 #[test]
 fn edits_keep_comments_and_never_widen_silently() {
     let env = with_skills();
-    let before = format!("{{\n  // 模式默认\n  {MODE},\n  \"mainAgent\": {{}}, // thin\n  \"subAgents\": [],\n}}\n");
+    let before =
+        format!("{{\n  // 模式默认\n  {MODE},\n  \"mainAgent\": {{}}, // thin\n  \"subAgents\": [],\n}}\n");
     env.write("p.jsonc", &before);
     let shown = env.fugato("policy bind p.jsonc main only-this-one --dry-run").exits(0);
     shown.says(&["+"]);
@@ -149,8 +151,13 @@ fn edits_keep_comments_and_never_widen_silently() {
 fn a_diff_names_what_each_agent_gains_and_loses() {
     let env = with_skills();
     env.write("a.jsonc", format!(r#"{{{MODE}, "mainAgent": {{}}, "subAgents": []}}"#));
-    env.write("b.jsonc", r#"{"mode": "director", "skills": {"visible": ["only-this-one"]}, "mainAgent": {}, "subAgents": []}"#);
-    env.fugato("policy diff a.jsonc b.jsonc").exits(0).says(&["+ only-this-one", "- director-anti-cliche-zh"]);
+    env.write(
+        "b.jsonc",
+        r#"{"mode": "director", "skills": {"visible": ["only-this-one"]}, "mainAgent": {}, "subAgents": []}"#,
+    );
+    env.fugato("policy diff a.jsonc b.jsonc")
+        .exits(0)
+        .says(&["+ only-this-one", "- director-anti-cliche-zh"]);
     env.fugato("policy diff a.jsonc a.jsonc").exits(0).says(&["same skills"]);
 }
 
@@ -188,10 +195,22 @@ fn the_worked_director_profile_resolves_as_the_seed_says() {
         ("plot_brainstormer", vec!["plot-brainstormer-method-zh"]),
     ] {
         let ran = env.run([
-            "policy", "resolve", profile.to_str().unwrap(), "--skills", skills.to_str().unwrap(), "--agent", agent, "--json",
+            "policy",
+            "resolve",
+            profile.to_str().unwrap(),
+            "--skills",
+            skills.to_str().unwrap(),
+            "--agent",
+            agent,
+            "--json",
         ]);
         let document = ran.exits(0).json();
-        let names: Vec<_> = document["agents"][0]["visible"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap().to_owned()).collect();
+        let names: Vec<_> = document["agents"][0]["visible"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|s| s["name"].as_str().unwrap().to_owned())
+            .collect();
         let expected: Vec<_> = shared.iter().copied().chain(own).collect();
         assert_eq!(names, expected, "{agent}");
         assert_eq!(document["agents"][0]["missing"], serde_json::json!([]));

@@ -34,10 +34,13 @@ fn the_list_is_a_document_with_a_schema() {
 #[test]
 fn later_scopes_shadow_earlier_ones() {
     let env = env();
-    for (scope, text) in [("global", "from global"), ("preset/中文导演", "from preset"), ("character/黛玉", "from character")] {
+    for (scope, text) in
+        [("global", "from global"), ("preset/中文导演", "from preset"), ("character/黛玉", "from character")]
+    {
         let dir = env.home().join("skills").join(scope).join("voice");
         std::fs::create_dir_all(&dir).unwrap();
-        std::fs::write(dir.join("SKILL.md"), format!("---\nname: voice\ndescription: {text}\n---\n")).unwrap();
+        std::fs::write(dir.join("SKILL.md"), format!("---\nname: voice\ndescription: {text}\n---\n"))
+            .unwrap();
     }
     env.skill("voice", "name: voice\ndescription: from project");
     let effective = |line: &str| {
@@ -48,7 +51,10 @@ fn later_scopes_shadow_earlier_ones() {
     };
     assert_eq!(effective("skill ls --json"), ("from project".to_owned(), 2));
     assert_eq!(effective("skill ls --json --preset 中文导演"), ("from preset".to_owned(), 3));
-    assert_eq!(effective("skill ls --json --preset 中文导演 --character 黛玉"), ("from character".to_owned(), 4));
+    assert_eq!(
+        effective("skill ls --json --preset 中文导演 --character 黛玉"),
+        ("from character".to_owned(), 4)
+    );
     env.fugato("skill show voice --character 黛玉").exits(0).says(&["character:黛玉", "shadows"]);
 }
 
@@ -69,7 +75,13 @@ fn a_skill_is_shown_whole() {
     let env = env();
     env.skill("写作", "name: 写作\ndescription: 写作规则。\nlicense: MIT");
     env.write(".agents/skills/写作/references/细则.md", "细则");
-    env.fugato("skill show 写作 --body").exits(0).says(&["写作规则", "project", "references/细则.md", "sha256:", "Text."]);
+    env.fugato("skill show 写作 --body").exits(0).says(&[
+        "写作规则",
+        "project",
+        "references/细则.md",
+        "sha256:",
+        "Text.",
+    ]);
     let shown = env.fugato("skill show 写作 --json").exits(0).json();
     assert_eq!(shown["schema"], "fugato.skill/v1");
     assert_eq!(shown["files"], serde_json::json!(["SKILL.md", "references/细则.md"]));
@@ -85,7 +97,10 @@ fn text_is_found_in_any_script() {
     assert_eq!(hits["hits"][0]["skill"], "voice");
     assert_eq!(hits["hits"][0]["path"], "references/规则.md");
     let hits = env.fugato("skill search éMILE --in voice --context 0 --json").exits(0).json();
-    assert_eq!((hits["hits"][0]["lineStart"].as_u64(), hits["hits"][0]["lineEnd"].as_u64()), (Some(2), Some(2)));
+    assert_eq!(
+        (hits["hits"][0]["lineStart"].as_u64(), hits["hits"][0]["lineEnd"].as_u64()),
+        (Some(2), Some(2))
+    );
     env.fugato("skill search nothing-like-this").exits(0).says(&["0 hits"]);
     env.fugato("skill search x --in voic").exits(3).says(&["voice"]);
 }
@@ -98,7 +113,8 @@ fn pages_of_a_file_join_to_the_file() {
     env.write(".agents/skills/long/big.md", &text);
     let (mut joined, mut offset) = (String::new(), "1".to_owned());
     loop {
-        let page = env.run(["skill", "read", "long", "big.md", "--json", "--offset", &offset]).exits(0).json();
+        let page =
+            env.run(["skill", "read", "long", "big.md", "--json", "--offset", &offset]).exits(0).json();
         assert!(page["content"].as_str().unwrap().len() <= 51_200);
         joined.push_str(page["content"].as_str().unwrap());
         match page.get("nextOffset") {
@@ -120,7 +136,11 @@ fn reading_never_leaves_the_skill() {
         let ran = env.run(["skill", "read", "safe", path]);
         assert!(ran.code == 2 && !ran.stdout.contains("secret"), "{path}: {ran:?}");
     }
-    std::os::unix::fs::symlink(env.project().join("secret.txt"), env.project().join(".agents/skills/safe/link.md")).unwrap();
+    std::os::unix::fs::symlink(
+        env.project().join("secret.txt"),
+        env.project().join(".agents/skills/safe/link.md"),
+    )
+    .unwrap();
     let ran = env.fugato("skill read safe link.md");
     assert!(ran.code != 0 && !ran.stdout.contains("secret"));
     env.fugato("skill read safe SKILL.mdd").exits(3).says(&["SKILL.md"]);
