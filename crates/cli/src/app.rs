@@ -37,22 +37,16 @@ pub struct SkillSelection {
 impl App {
     pub fn new(global: &Global) -> Result<Self, CliError> {
         let mut places = Places::current().map_err(|error| {
-            CliError::not_found(words!("{error}", "{error}"))
+            CliError::not_found(error.words())
                 .hint(words!("change to an existing directory and try again", "请先切换到存在的目录再试"))
         })?;
         if let Some(dir) = &global.directory {
             let dir = places.cwd.join(dir);
             places.cwd = dir.canonicalize().map_err(|error| CliError::io("enter", &dir, &error))?;
         }
-        let flags: Vec<(String, String)> =
-            global.lang.iter().map(|lang| ("lang".to_owned(), lang.clone())).collect();
-        let (config, problems) = Config::load(&places, &env_var, &flags);
-        let lang = global
-            .lang
-            .as_deref()
-            .or_else(|| config.lang())
-            .and_then(Lang::from_tag)
-            .unwrap_or_else(lang_before_parsing);
+        let flags: Vec<(&str, String)> = global.lang.iter().map(|lang| ("lang", lang.clone())).collect();
+        let (config, problems) = Config::load(&places, env_var, &flags);
+        let lang = config.lang().unwrap_or_else(lang_before_parsing);
         let width = if config.ambiguous_width() == 2 { Width::Wide } else { Width::Narrow };
         let mut out = Printer::new(lang, width, global.json);
         for problem in &problems {
@@ -75,29 +69,22 @@ impl App {
 
     /// Finds all skills, using and renewing the index.
     pub fn discover(&self, roots: &[Root]) -> Discovery {
-        discover(&self.places, roots, Some(&self.index_file()))
-    }
-
-    pub fn index_file(&self) -> PathBuf {
-        self.places.home.join("cache").join("skills.index")
+        discover(roots, Some(&self.places.index_file()))
     }
 
     /// A path as people would name it from here.
     pub fn show_path(&self, path: &Path) -> String {
-        self.places.display(path)
+        self.places.show(path)
     }
 }
 
 /// Flags over configuration.
 pub fn selection_of(config: &Config, flags: &SkillSelection, places: &Places) -> Selection {
-    let configured = |value: Option<&str>| value.filter(|v| !v.is_empty()).map(str::to_owned);
-    let mut extra: Vec<PathBuf> = config.extra_skills().iter().map(|dir| places.cwd.join(dir)).collect();
-    extra.extend(flags.skills.iter().map(|dir| places.cwd.join(dir)));
-    Selection {
-        preset: flags.preset.clone().or_else(|| configured(config.preset())),
-        character: flags.character.clone().or_else(|| configured(config.character())),
-        extra,
-    }
+    let mut selection = config.selection();
+    selection.extra.extend(flags.skills.iter().map(|dir| places.cwd.join(dir)));
+    selection.preset = flags.preset.clone().or(selection.preset);
+    selection.character = flags.character.clone().or(selection.character);
+    selection
 }
 
 pub fn env_var(name: &str) -> Option<OsString> {

@@ -60,10 +60,9 @@ pub fn run(args: &CompletionsArgs, app: &mut App) -> Outcome {
 /// Names of usable skills with their descriptions.
 pub fn skills() -> Vec<CompletionCandidate> {
     let Ok(places) = Places::current() else { return Vec::new() };
-    let (config, _) = Config::load(&places, &env_var, &[]);
-    let index = places.home.join("cache").join("skills.index");
-    let app_like = crate::app::selection_of(&config, &SkillSelection::default(), &places);
-    let found = discover(&places, &roots(&places, &app_like), Some(&index));
+    let (config, _) = Config::load(&places, env_var, &[]);
+    let selection = crate::app::selection_of(&config, &SkillSelection::default(), &places);
+    let found = discover(&roots(&places, &selection), Some(&places.index_file()));
     found
         .inventory
         .all()

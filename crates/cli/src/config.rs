@@ -1,12 +1,12 @@
 //! `fugato config …`: settings, and where each comes from.
 
-use crate::app::App;
+use crate::app::{App, env_var};
 use crate::error::{CliError, Outcome};
 use crate::printer::style;
 use crate::render::{Cell, Table};
 use clap::{Args, Subcommand, ValueEnum};
-use fugato_model::{Code, Exit, words};
-use fugato_runtime::config::{self, Config};
+use fugato_model::{Code, Exit, Lang, words};
+use fugato_runtime::config::{self, ConfigEntry, Layer, Origin, Value};
 
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
@@ -64,30 +64,22 @@ pub fn run(command: ConfigCommand, app: &mut App) -> Outcome {
 }
 
 fn list(args: &ListArgs, app: &mut App) -> Outcome {
-    let entries = app.config.entries();
     if app.out.json {
-        let items: Vec<_> = entries
-            .iter()
-            .map(|entry| {
-                serde_json::json!({
-                    "key": entry.key, "value": entry.value, "origin": entry.origin, "env": entry.env,
-                })
-            })
-            .collect();
+        let items: Vec<_> = app.config.entries().iter().map(document).collect();
         app.out.json(&serde_json::json!({"schema": "fugato.config/v1", "settings": items}))?;
         return Ok(Exit::Ok);
     }
     let lang = app.out.lang;
     let mut table = Table::new(0);
-    for entry in &entries {
-        let last = if args.origin {
-            entry.origin.describe(&app.places, lang)
-        } else {
-            entry.doc.in_lang(lang).to_owned()
+    for entry in app.config.entries() {
+        let last = match (args.origin, lang) {
+            (true, _) => describe(&entry.origin),
+            (false, Lang::En) => entry.setting.doc_en.to_owned(),
+            (false, Lang::Zh) => entry.setting.doc_zh.to_owned(),
         };
         table.row([
-            Cell::styled(style::NAME, entry.key),
-            Cell::new(entry.value.to_string()),
+            Cell::styled(style::NAME, entry.setting.key),
+            Cell::new(plain(&entry.value)),
             Cell::styled(style::DIM, last),
         ]);
     }
@@ -96,41 +88,79 @@ fn list(args: &ListArgs, app: &mut App) -> Outcome {
 }
 
 fn get(args: &GetArgs, app: &mut App) -> Outcome {
-    let entries = app.config.entries();
-    let Some(entry) = entries.iter().find(|entry| entry.key == args.key) else {
-        return Err(unknown_key(&args.key));
-    };
+    let Some(entry) = app.config.get(&args.key).cloned() else { return Err(unknown_key(&args.key)) };
     if app.out.json {
-        app.out.json(&serde_json::json!({
-            "schema": "fugato.setting/v1", "key": entry.key, "value": entry.value, "origin": entry.origin,
-        }))?;
+        let mut found = document(&entry);
+        if let Some(object) = found.as_object_mut() {
+            object.insert("schema".into(), "fugato.setting/v1".into());
+        }
+        app.out.json(&found)?;
     } else {
-        let text = match &entry.value {
-            serde_json::Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        app.out.line(text)?;
+        app.out.line(plain(&entry.value))?;
     }
     Ok(Exit::Ok)
 }
 
 fn set(args: &SetArgs, app: &mut App) -> Outcome {
-    if !config::keys().any(|key| key == args.key) {
+    let layer = match args.layer {
+        WriteLayer::User => Layer::User,
+        WriteLayer::Project => Layer::Project,
+        WriteLayer::Local => Layer::Local,
+    };
+    if config::Setting::find(&args.key).is_none() {
         return Err(unknown_key(&args.key));
     }
-    let layer = match args.layer {
-        WriteLayer::User => config::FileLayer::User,
-        WriteLayer::Project => config::FileLayer::Project,
-        WriteLayer::Local => config::FileLayer::Local,
+    let file = match layer {
+        Layer::User => config::user_file(&app.places),
+        layer => {
+            let files = config::files(&app.places, env_var);
+            let found = files.into_iter().find(|(known, _)| *known == layer);
+            found.map(|(_, path)| path).unwrap_or_else(|| config::user_file(&app.places))
+        }
     };
-    let file = layer.path(&app.places);
-    Config::set(&file, &args.key, &args.value)
-        .map_err(|error| CliError::new(error.exit(), error.words()).code(error.code()))?;
+    config::set(&file, &args.key, &args.value).map_err(|diagnostic| {
+        CliError::failed(words!("nothing was written", "没有写入")).diagnostics(vec![*diagnostic])
+    })?;
     let (key, shown) = (&args.key, app.show_path(&file));
     app.out.note(&words!("wrote `{key}` to {shown}", "已将 `{key}` 写入 {shown}"));
     Ok(Exit::Ok)
 }
 
+fn document(entry: &ConfigEntry) -> serde_json::Value {
+    let value = match &entry.value {
+        Value::Unset => serde_json::Value::Null,
+        Value::Text(text) => text.as_str().into(),
+        Value::Integer(number) => (*number).into(),
+        Value::Directories(dirs) => dirs.iter().map(|dir| dir.display().to_string()).collect(),
+    };
+    serde_json::json!({
+        "key": entry.setting.key, "value": value, "env": entry.setting.env,
+        "origin": {
+            "layer": entry.origin.layer.as_str(), "file": entry.origin.file, "line": entry.origin.line,
+        },
+    })
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::Unset => "-".to_owned(),
+        Value::Text(text) => text.clone(),
+        Value::Integer(number) => number.to_string(),
+        Value::Directories(dirs) if dirs.is_empty() => "-".to_owned(),
+        Value::Directories(dirs) => {
+            dirs.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+/// `project fugato.toml:3`
+fn describe(origin: &Origin) -> String {
+    let place = origin.file.as_deref().unwrap_or_default();
+    let line = origin.line.map(|line| format!(":{line}")).unwrap_or_default();
+    format!("{} {place}{line}", origin.layer.as_str()).trim_end().to_owned()
+}
+
 fn unknown_key(key: &str) -> CliError {
-    CliError::unknown(("setting", "设置"), key, config::keys().collect::<Vec<_>>()).code(Code::F0402)
+    let keys: Vec<_> = config::SETTINGS.iter().map(|setting| setting.key).collect();
+    CliError::unknown(("setting", "设置"), key, keys).code(Code::F0402)
 }

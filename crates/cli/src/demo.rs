@@ -34,7 +34,7 @@ fn tour(dir: &Path, app: &mut App) -> Outcome {
         1,
         &words!(
             "A folder of skills: what is here, and what is wrong with it",
-            "一个技能目录:里面有什么,有什么问题"
+            "一个技能目录：里面有什么，有什么问题"
         ),
         "fugato skill check skills",
     )?;
@@ -46,7 +46,7 @@ fn tour(dir: &Path, app: &mut App) -> Outcome {
         2,
         &words!(
             "A policy: what the director's main agent sees, and why",
-            "一份策略:导演的主代理能看到什么,为什么"
+            "一份策略：导演的主代理能看到什么，为什么"
         ),
         "fugato policy explain profile.jsonc --agent main --skills skills",
     )?;
@@ -70,7 +70,7 @@ fn tour(dir: &Path, app: &mut App) -> Outcome {
     app.out.line("")?;
     let next = words!(
         "Try next:\n  fugato skill new my-first-skill     make a skill\n  fugato skill ls                     see every skill on this machine\n  fugato profile new director         start a profile\n  fugato explain F0109                what an error code means",
-        "接下来可以试试:\n  fugato skill new my-first-skill     新建技能\n  fugato skill ls                     查看本机所有技能\n  fugato profile new director         新建一份配置\n  fugato explain F0109                错误代码的含义"
+        "接下来可以试试：\n  fugato skill new my-first-skill     新建技能\n  fugato skill ls                     查看本机所有技能\n  fugato profile new director         新建一份配置\n  fugato explain F0109                错误代码的含义"
     );
     let next = app.out.say(&next).to_owned();
     app.out.line(next)?;

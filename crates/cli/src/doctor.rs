@@ -7,7 +7,7 @@ use crate::render;
 use clap::Args;
 use fugato_model::view::SkillStatus;
 use fugato_model::{Exit, Words, words};
-use fugato_runtime::{probe_writable, state_dir};
+use fugato_runtime::{manage, probe_writable, state_dir};
 use serde::Serialize;
 
 /// What this machine and project can do, and what is wrong.
@@ -33,7 +33,7 @@ struct Finding {
 }
 
 pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
-    let findings = [home(app), state(app), skills(args, app), index(args, app), interrupted_installs(app)];
+    let findings = [home(app), state(app), skills(args, app), index(args, app), interrupted_installs(args, app)];
     let failed = findings.iter().any(|finding| finding.health == Health::Error);
     if app.out.json {
         let lang = app.out.lang;
@@ -74,14 +74,14 @@ fn home(app: &App) -> Finding {
             health: Health::Warning,
             words: words!(
                 "home {shown} is not writable ({error}): reading works, installing does not; set FUGATO_HOME",
-                "主目录 {shown} 不可写({error}):可以读取,不能安装;请设置 FUGATO_HOME"
+                "主目录 {shown} 不可写（{error}）：可以读取，不能安装；请设置 FUGATO_HOME"
             ),
         },
     }
 }
 
 fn state(app: &App) -> Finding {
-    let dir = state_dir(&app.places, env_var("HARNESS_DIR"));
+    let dir = state_dir(&app.places, env_var("HARNESS_DIR").as_deref());
     let shown = app.show_path(&dir);
     match probe_writable(&dir) {
         Ok(()) => Finding {
@@ -94,7 +94,7 @@ fn state(app: &App) -> Finding {
             health: Health::Warning,
             words: words!(
                 "state directory {shown} is not usable: {error}",
-                "状态目录 {shown} 不可用:{error}"
+                "状态目录 {shown} 不可用：{error}"
             ),
         },
     }
@@ -115,7 +115,7 @@ fn skills(args: &DoctorArgs, app: &App) -> Finding {
         health,
         words: words!(
             "{total} skills: {warning} with warnings, {invalid} invalid",
-            "{total} 个技能:{warning} 个有警告,{invalid} 个无效"
+            "{total} 个技能：{warning} 个有警告，{invalid} 个无效"
         ),
     }
 }
@@ -123,39 +123,44 @@ fn skills(args: &DoctorArgs, app: &App) -> Finding {
 fn index(args: &DoctorArgs, app: &App) -> Finding {
     let stats = app.discover(&app.roots(&args.selection, None)).stats;
     let (read, reused) = (stats.read, stats.reused);
-    let shown = app.show_path(&app.index_file());
+    let shown = app.show_path(&app.places.index_file());
     let works = read == 0 || reused > 0;
     Finding {
         name: "index",
         health: if works { Health::Ok } else { Health::Warning },
         words: if works {
-            words!("index {shown} is used ({reused} skills)", "索引 {shown} 有效({reused} 个技能)")
+            words!("index {shown} is used ({reused} skills)", "索引 {shown} 有效（{reused} 个技能）")
         } else {
             words!(
                 "index {shown} is not used: every skill is read again each time",
-                "索引 {shown} 未生效:每次都会重新读取所有技能"
+                "索引 {shown} 未生效：每次都会重新读取所有技能"
             )
         },
     }
 }
 
 /// Removes what an interrupted installation left behind; only our own stage directories.
-fn interrupted_installs(app: &App) -> Finding {
-    match fugato_runtime::manage::clean_stale_stages(&app.places) {
-        Ok(0) => Finding {
-            name: "stages",
-            health: Health::Ok,
-            words: words!("no interrupted installation", "没有中断的安装"),
-        },
-        Ok(n) => Finding {
-            name: "stages",
-            health: Health::Warning,
-            words: words!(
-                "removed the leftovers of {n} interrupted installation(s)",
-                "已清理 {n} 次中断安装的残留"
-            ),
-        },
-        Err(error) => Finding { name: "stages", health: Health::Warning, words: error.words() },
+fn interrupted_installs(args: &DoctorArgs, app: &App) -> Finding {
+    let mut recovered = 0;
+    for root in app.roots(&args.selection, None) {
+        match manage::clean_stale_stages(&app.places, &root.path) {
+            Ok(found) => recovered += found.len(),
+            Err(error) => {
+                return Finding { name: "stages", health: Health::Warning, words: error.words() };
+            }
+        }
+    }
+    if recovered == 0 {
+        let words = words!("no interrupted installation", "没有中断的安装");
+        return Finding { name: "stages", health: Health::Ok, words };
+    }
+    Finding {
+        name: "stages",
+        health: Health::Warning,
+        words: words!(
+            "cleaned up after {recovered} interrupted change(s)",
+            "已清理 {recovered} 次中断更改的残留"
+        ),
     }
 }
 

@@ -57,7 +57,7 @@ impl CliError {
         let exit = if is_silent { Exit::Ok } else { Exit::Failed };
         Self {
             is_silent,
-            ..Self::new(exit, words!("cannot write to stdout: {error}", "无法写入标准输出:{error}"))
+            ..Self::new(exit, words!("cannot write to stdout: {error}", "无法写入标准输出：{error}"))
         }
     }
 
@@ -68,12 +68,12 @@ impl CliError {
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => Exit::Refused,
             _ => Exit::Failed,
         };
-        Self::new(exit, words!("cannot {doing} `{path}`: {error}", "无法处理({doing})`{path}`:{error}"))
+        Self::new(exit, words!("cannot {doing} `{path}`: {error}", "无法处理（{doing}）`{path}`:{error}"))
     }
 
     /// Something that cannot happen unless the program is wrong.
     pub fn internal(error: &dyn std::error::Error) -> Self {
-        Self::failed(words!("internal error: {error}", "内部错误:{error}"))
+        Self::failed(words!("internal error: {error}", "内部错误：{error}"))
     }
 
     /// "Not found", with the nearest of what exists.
@@ -97,9 +97,9 @@ impl CliError {
                 let more = all.len().saturating_sub(12);
                 let (more_en, more_zh) = match more {
                     0 => (String::new(), String::new()),
-                    n => (format!(" and {n} more"), format!(" 等,另有 {n} 个")),
+                    n => (format!(" and {n} more"), format!(" 等，另有 {n} 个")),
                 };
-                error.hint(words!("there are: {known}{more_en}", "现有:{known}{more_zh}"))
+                error.hint(words!("there are: {known}{more_en}", "现有：{known}{more_zh}"))
             }
         }
     }

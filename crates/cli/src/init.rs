@@ -22,8 +22,7 @@ pub fn run(_args: &InitArgs, app: &mut App) -> Outcome {
         made.push(skills);
     }
     if !config.exists() {
-        fugato_runtime::manage::write_atomically(&config, CONFIG.as_bytes())
-            .map_err(|error| crate::skill::manage_error(&error))?;
+        fugato_runtime::write_atomically(&config, CONFIG.as_bytes()).map_err(|error| CliError::io("write", &config, &error))?;
         made.push(config);
     }
     if app.out.json {
@@ -36,7 +35,7 @@ pub fn run(_args: &InitArgs, app: &mut App) -> Outcome {
     let n = made.len();
     app.out.note(&words!(
         "{n} created. Next: fugato skill new my-first-skill",
-        "已创建 {n} 项。下一步:fugato skill new my-first-skill"
+        "已创建 {n} 项。下一步：fugato skill new my-first-skill"
     ));
     Ok(Exit::Ok)
 }

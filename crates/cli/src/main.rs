@@ -103,7 +103,7 @@ fn tell(error: &CliError, lang: Lang) {
     let code = error.code.map(|code| format!("[{code}]")).unwrap_or_default();
     let (label, hint_label) = match lang {
         Lang::En => ("error", "hint: "),
-        Lang::Zh => ("错误", "提示:"),
+        Lang::Zh => ("错误", "提示："),
     };
     let head = printer::paint(printer::style::BAD.bold(), format!("{label}{code}:"));
     let message: Vec<_> = error

@@ -6,7 +6,7 @@ use fugato_model::Exit;
 use fugato_runtime::state_dir;
 
 pub fn run(app: &mut App) -> Outcome {
-    let state = state_dir(&app.places, env_var("HARNESS_DIR"));
+    let state = state_dir(&app.places, env_var("HARNESS_DIR").as_deref());
     if app.out.json {
         app.out.json(&serde_json::json!({
             "schema": "fugato.path/v1",

@@ -29,7 +29,7 @@ pub fn paint(style: Style, text: impl std::fmt::Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
-type Stdout = AutoStream<BufWriter<std::io::Stdout>>;
+type Stdout = BufWriter<AutoStream<std::io::Stdout>>;
 
 /// Writes to the terminal in the person's language and width.
 pub struct Printer {
@@ -49,9 +49,8 @@ impl std::fmt::Debug for Printer {
 
 impl Printer {
     pub fn new(lang: Lang, width: Width, json: bool) -> Self {
-        let choice = AutoStream::choice(&std::io::stdout());
         Self {
-            out: AutoStream::new(BufWriter::new(std::io::stdout()), choice),
+            out: BufWriter::new(AutoStream::auto(std::io::stdout())),
             err: AutoStream::auto(std::io::stderr()),
             lang,
             width,

@@ -3,6 +3,7 @@
 //! Architecture invariant: this room performs and never decides. An `if` about the domain belongs in `skill` (later
 //! `engine`).
 
+mod atomic;
 mod beneath;
 pub mod config;
 mod discover;
@@ -14,6 +15,7 @@ mod state;
 mod watch;
 
 pub use config::Config;
+pub use atomic::{ReplaceError, probe_writable, replace_unchanged, write_atomically};
 pub use discover::{
     Discovery, FileEntry, IndexUse, MAX_FILE_BYTES, MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES,
     Stats, discover, discover_at, discover_paths, skill_digest,

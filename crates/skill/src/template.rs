@@ -13,17 +13,42 @@ pub struct TemplateFile {
 }
 
 /// The files of a new skill of that name, the describing file first.
-pub fn files(name: &SkillName, kind: Kind) -> Vec<TemplateFile> {
+///
+/// With a `description`, that stands in the describing file instead of the sample sentence.
+pub fn files(name: &SkillName, kind: Kind, description: Option<&str>) -> Vec<TemplateFile> {
     let value = as_yaml_value(name.as_str());
     let file = |path, content: String| TemplateFile { path, content };
+    let mut files = of_kind(name, kind, &value, file);
+    if let (Some(description), Some(first)) = (description, files.first_mut()) {
+        let description = description.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (sample, text) = match kind {
+            Kind::Skill => (SAMPLE, as_yaml_value(&description)),
+            Kind::Phases => (PHASED_SAMPLE, as_yaml_value(&description)),
+            Kind::Orchestrator => (ORCHESTRATOR_SAMPLE, description),
+        };
+        first.content = first.content.replace(sample, &text);
+    }
+    files
+}
+
+const SAMPLE: &str = "Says in one sentence what this skill does. Use when the user asks for it.";
+const PHASED_SAMPLE: &str = "Gathers material, then writes a report. Use when the user asks for a report.";
+const ORCHESTRATOR_SAMPLE: &str = "Says in one sentence what this orchestrator does and when to use it.";
+
+fn of_kind(
+    name: &SkillName,
+    kind: Kind,
+    value: &str,
+    file: impl Fn(&'static str, String) -> TemplateFile,
+) -> Vec<TemplateFile> {
     match kind {
-        Kind::Skill => vec![file("SKILL.md", fill(SKILL, name, &value))],
+        Kind::Skill => vec![file("SKILL.md", fill(SKILL, name, value))],
         Kind::Phases => vec![
-            file("SKILL.md", fill(PHASED_SKILL, name, &value)),
-            file("phases.yaml", fill(PHASES, name, &value)),
-            file("_sub/gather/SKILL.md", fill(SUB_SKILL, name, &value)),
+            file("SKILL.md", fill(PHASED_SKILL, name, value)),
+            file("phases.yaml", fill(PHASES, name, value)),
+            file("_sub/gather/SKILL.md", fill(SUB_SKILL, name, value)),
         ],
-        Kind::Orchestrator => vec![file("oskill.md", fill(ORCHESTRATOR, name, &value))],
+        Kind::Orchestrator => vec![file("oskill.md", fill(ORCHESTRATOR, name, value))],
     }
 }
 
@@ -118,7 +143,7 @@ mod tests {
         for name in ["pdf-tools", "技能", "123", "true"] {
             let name = SkillName::parse(name).unwrap();
             for kind in [Kind::Skill, Kind::Phases] {
-                let files = files(&name, kind);
+                let files = files(&name, kind, None);
                 let bytes = files[0].content.as_bytes();
                 let text = SkillText { dir_name: name.as_str(), path: "SKILL.md", bytes };
                 assert_eq!(check(text, Strictness::Lenient), []);
@@ -132,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_phases_template_is_whole() {
-        let files = files(&SkillName::parse("report").unwrap(), Kind::Phases);
+        let files = files(&SkillName::parse("report").unwrap(), Kind::Phases, None);
         let phases = yaml::parse(&files[1].content, 0).unwrap();
         let steps = phases.get("phases").unwrap().items().unwrap();
         let skill =
@@ -146,7 +171,7 @@ mod tests {
     #[test]
     fn a_new_orchestrator_is_recognised() {
         let name = SkillName::parse("trip-planner").unwrap();
-        let files = files(&name, Kind::Orchestrator);
+        let files = files(&name, Kind::Orchestrator, None);
         let text =
             SkillText { dir_name: "trip-planner", path: "oskill.md", bytes: files[0].content.as_bytes() };
         let reading = read_orchestrator(text);

@@ -6,7 +6,7 @@ use crate::error::Outcome;
 use crate::printer::{paint, style};
 use clap::Args;
 use fugato_model::{Exit, SkillName, words};
-use fugato_skill::policy;
+use fugato_skill::policy::{self, Change};
 use std::path::PathBuf;
 
 /// What changes for each agent between two profiles.
@@ -31,9 +31,11 @@ pub fn run(args: &DiffArgs, app: &mut App) -> Outcome {
     };
     let (before, after) = (open_one(&args.before)?, open_one(&args.after)?);
     let changes = policy::diff(
-        (&before.profile, before.mode, &before.discovery.inventory),
-        (&after.profile, after.mode, &after.discovery.inventory),
+        (&before.profile, &before.discovery.inventory),
+        (&after.profile, &after.discovery.inventory),
     );
+    let changes: Vec<_> =
+        changes.into_iter().filter(|change| [before.mode, after.mode].contains(&change.mode)).collect();
     if app.out.json {
         app.out.json(&serde_json::json!({"schema": "fugato.policy_diff/v1", "agents": changes}))?;
         return Ok(Exit::Ok);
@@ -43,10 +45,10 @@ pub fn run(args: &DiffArgs, app: &mut App) -> Outcome {
         return Ok(Exit::Ok);
     }
     for change in &changes {
-        let mark = match (change.added, change.removed) {
-            (true, _) => paint(style::GOOD, "+ "),
-            (_, true) => paint(style::BAD, "- "),
-            _ => "  ".to_owned(),
+        let mark = match change.change {
+            Change::Added => paint(style::GOOD, "+ "),
+            Change::Removed => paint(style::BAD, "- "),
+            Change::Changed => "  ".to_owned(),
         };
         app.out.line(format!("{mark}{}", paint(style::NAME, &change.agent)))?;
         let mut lines = |sign: &str, look, names: &[SkillName]| -> Result<(), crate::error::CliError> {
@@ -54,6 +56,7 @@ pub fn run(args: &DiffArgs, app: &mut App) -> Outcome {
         };
         lines("+", style::GOOD, &change.gained)?;
         lines("-", style::BAD, &change.lost)?;
+        lines("~", style::WARN, &change.replaced)?;
     }
     Ok(Exit::Ok)
 }

@@ -6,7 +6,7 @@ use crate::error::{CliError, Outcome};
 use crate::render;
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_model::{Exit, words};
+use fugato_model::{Code, Exit, words};
 use fugato_skill::policy::edit::{self, EditError, Edited, List};
 use fugato_skill::profile::{Mode, Profile};
 use std::path::{Path, PathBuf};
@@ -100,7 +100,7 @@ fn change(target: &Target, app: &mut App, edit: impl Fn(&str, Mode) -> Result<Ed
     let Some(profile) = parsed.profile else {
         return Err(CliError::failed(words!(
             "`{shown}` cannot be edited before it can be read",
-            "`{shown}` 无法读取,因此不能编辑"
+            "`{shown}` 无法读取，因此不能编辑"
         ))
         .diagnostics(parsed.diagnostics));
     };
@@ -124,15 +124,23 @@ fn change(target: &Target, app: &mut App, edit: impl Fn(&str, Mode) -> Result<Ed
         app.out.note(&words!("nothing to change", "无需更改"));
     }
     if changed && target.dry_run {
-        app.out.note(&words!("nothing was written (--dry-run)", "未写入(--dry-run)"));
+        app.out.note(&words!("nothing was written (--dry-run)", "未写入（--dry-run）"));
     }
     Ok(Exit::Ok)
 }
 
 /// Two editors never overwrite each other: the file must still be what was read.
 fn write_unchanged_since(path: &Path, before: &str, after: &str) -> Result<(), CliError> {
-    fugato_runtime::manage::replace_file(path, before.as_bytes(), after.as_bytes())
-        .map_err(|error| crate::skill::manage_error(&error))
+    use fugato_runtime::ReplaceError;
+    fugato_runtime::replace_unchanged(path, before.as_bytes(), after.as_bytes()).map_err(|error| match error {
+        ReplaceError::Changed(_) => CliError::new(
+            Exit::Conflict,
+            words!("the profile changed while it was being edited", "编辑期间配置文件被修改"),
+        )
+        .code(Code::F0313)
+        .hint(words!("look at it and try again", "请查看后重试")),
+        ReplaceError::Io { path, error } => CliError::io("write", &path, &error),
+    })
 }
 
 fn edit_error(error: &EditError) -> CliError {

@@ -8,8 +8,8 @@ use crate::render::{Cell, Table};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use fugato_model::{Exit, Lang, words};
-use fugato_skill::catalog;
-use fugato_skill::policy::{Resolution, Traced};
+use fugato_skill::Installed;
+use fugato_skill::policy::{Resolution, Why};
 use fugato_skill::profile::Agent;
 
 /// Why each agent sees, or does not see, each skill.
@@ -47,36 +47,38 @@ pub fn run(args: &ExplainArgs, app: &mut App) -> Outcome {
     Ok(Exit::Ok)
 }
 
-fn traced(resolution: &Resolution<'_>, args: &ExplainArgs) -> Vec<Traced> {
-    match &args.skill {
-        Some(name) => vec![resolution.trace_one(name)],
+/// The names a command is about, each with its reason.
+fn traced<'a>(resolution: &Resolution<'a>, args: &ExplainArgs) -> Vec<(String, Why, Option<&'a Installed>)> {
+    let lines = match &args.skill {
+        Some(name) => return vec![(name.clone(), resolution.why(name), resolution.installed(name))],
         None if args.all => resolution.trace_all(),
-        None => resolution.trace(),
-    }
+        None => resolution.trace_visible(),
+    };
+    lines.into_iter().map(|line| (line.name.to_string(), line.why, line.skill)).collect()
 }
 
 fn document(agent: &Agent, opened: &Opened, args: &ExplainArgs, app: &App) -> serde_json::Value {
     let resolution = opened.resolve(agent);
     let lang = app.out.lang;
-    let catalog = catalog::render_for(agent, &resolution, app.config.catalog_budget());
+    let catalog = super::catalog_of(agent, &resolution, app);
     let names: Vec<_> = traced(&resolution, args)
         .iter()
-        .map(|traced| {
+        .map(|(name, why, skill)| {
             serde_json::json!({
-                "name": traced.name,
-                "visible": traced.visible,
-                "inCatalog": traced.in_catalog,
-                "scope": traced.scope,
-                "reason": traced.why.kind(),
-                "pointer": traced.pointer,
-                "why": traced.why.words().in_lang(lang),
+                "name": name,
+                "visible": why.is_visible(),
+                "inCatalog": is_in_catalog(agent, why, *skill),
+                "scope": skill.map(|skill| &skill.scope),
+                "reason": why,
+                "pointer": resolution.pointer(why),
+                "why": why.words().in_lang(lang),
             })
         })
         .collect();
     serde_json::json!({
         "id": agent.id,
         "role": agent.role.as_str(),
-        "rule": resolution.rule().words().in_lang(lang),
+        "rule": resolution.rule().in_lang(lang),
         "key": resolution.key(),
         "names": names,
         "catalogTokens": catalog.tokens,
@@ -93,43 +95,47 @@ fn print(agent: &Agent, opened: &Opened, args: &ExplainArgs, app: &mut App) -> R
         paint(style::NAME, &agent.id),
         paint(style::DIM, format!("{} · {role}", opened.mode.as_str()))
     ))?;
-    let rule = resolution.rule().words();
+    let rule = resolution.rule();
     app.out.line(format!("  {}", paint(style::DIM, rule.in_lang(lang))))?;
     let mut table = Table::new(2);
-    for traced in traced(&resolution, args) {
-        let (mark, look) = match (traced.visible, traced.why.is_denial()) {
-            (true, _) if traced.in_catalog => ("✓", style::GOOD),
-            (true, _) => ("○", style::GOOD),
-            (false, true) => ("✗", style::BAD),
-            (false, false) => ("?", style::WARN),
+    for (name, why, skill) in traced(&resolution, args) {
+        let (mark, look) = match why {
+            _ if is_in_catalog(agent, &why, skill) => ("✓", style::GOOD),
+            // Readable, but not announced.
+            _ if why.is_visible() => ("○", style::GOOD),
+            Why::DeniedByMode { .. } | Why::DeniedByAgent { .. } => ("✗", style::BAD),
+            Why::NotListed { .. } | Why::Unlisted | Why::Nothing => ("·", style::DIM),
+            _ => ("?", style::WARN),
         };
+        let scope = skill.map_or_else(|| "-".to_owned(), |skill| skill.scope.to_string());
         table.row([
             Cell::styled(look, mark),
-            Cell::styled(if traced.visible { style::PLAIN } else { look }, &traced.name),
-            Cell::styled(
-                style::DIM,
-                traced.scope.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string),
-            ),
-            Cell::new(traced.why.words().in_lang(lang)),
+            Cell::styled(if why.is_visible() { style::PLAIN } else { look }, name),
+            Cell::styled(style::DIM, scope),
+            Cell::new(why.words().in_lang(lang)),
         ]);
     }
     table.print(&mut app.out)?;
     summary(agent, &resolution, app)
 }
 
+fn is_in_catalog(agent: &Agent, why: &Why, skill: Option<&Installed>) -> bool {
+    agent.role.gets_catalog() && why.is_visible() && skill.is_some_and(|skill| !skill.head.is_unlisted())
+}
+
 fn summary(agent: &Agent, resolution: &Resolution<'_>, app: &mut App) -> Result<(), CliError> {
-    let catalog = catalog::render_for(agent, resolution, app.config.catalog_budget());
+    let catalog = super::catalog_of(agent, resolution, app);
     let (visible, denied, missing) =
         (resolution.visible().count(), resolution.denied().len(), resolution.missing().len());
     let (tokens, bytes) = (catalog.tokens, catalog.text.len());
     let mut words = words!(
         "{visible} visible · {denied} denied · {missing} missing · catalog ≈ {tokens} tokens ({bytes} bytes)",
-        "可见 {visible} · 拒绝 {denied} · 缺失 {missing} · 目录约 {tokens} 词元({bytes} 字节)"
+        "可见 {visible} · 拒绝 {denied} · 缺失 {missing} · 目录约 {tokens} 词元（{bytes} 字节）"
     );
-    if agent.role.skips_catalog() {
+    if !agent.role.gets_catalog() {
         words = words!(
             "{visible} visible · {denied} denied · {missing} missing · no catalog (review node; the skill tools work)",
-            "可见 {visible} · 拒绝 {denied} · 缺失 {missing} · 无目录(评审节点;技能工具可用)"
+            "可见 {visible} · 拒绝 {denied} · 缺失 {missing} · 无目录（评审节点；技能工具可用）"
         );
     }
     let text = match app.out.lang {

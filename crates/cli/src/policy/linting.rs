@@ -43,7 +43,7 @@ pub fn run(args: &LintArgs, app: &mut App) -> Outcome {
         let n = args.profiles.len();
         app.out.note(&words!(
             "{n} profile(s): {errors} errors, {warnings} warnings",
-            "{n} 个配置:{errors} 个错误,{warnings} 个警告"
+            "{n} 个配置：{errors} 个错误，{warnings} 个警告"
         ));
     }
     Ok(if failed { Exit::Failed } else { Exit::Ok })

@@ -14,6 +14,7 @@ use clap::{Args, Subcommand};
 use clap_complete::ArgValueCandidates;
 use fugato_model::{Code, Diagnostic, Exit, words};
 use fugato_runtime::Discovery;
+use fugato_skill::catalog::{self, Catalog};
 use fugato_skill::policy::{self, Resolution};
 use fugato_skill::profile::{Agent, Mode, Profile};
 use std::path::{Path, PathBuf};
@@ -93,7 +94,7 @@ pub fn read_profile(path: &Path, app: &App) -> Result<(Profile, Vec<Diagnostic>)
             let n = parsed.diagnostics.iter().filter(|d| d.is_error()).count();
             Err(CliError::failed(words!(
                 "profile `{shown}` has {n} error(s); no agent gets anything from it",
-                "配置 `{shown}` 有 {n} 个错误;任何代理都不会得到技能"
+                "配置 `{shown}` 有 {n} 个错误；任何代理都不会得到技能"
             ))
             .diagnostics(parsed.diagnostics))
         }
@@ -111,7 +112,7 @@ pub fn read_profile_bytes(path: &Path) -> Result<Vec<u8>, CliError> {
         let (shown, found) = (path.display(), kind.len());
         return Err(CliError::failed(words!(
             "`{shown}` has {found} bytes (limit {MAX_PROFILE_BYTES})",
-            "`{shown}` 有 {found} 字节(上限 {MAX_PROFILE_BYTES})"
+            "`{shown}` 有 {found} 字节（上限 {MAX_PROFILE_BYTES}）"
         ))
         .code(Code::F0217));
     }
@@ -206,6 +207,15 @@ impl Seen {
 
     pub fn agent_id(&self) -> String {
         self.agent.clone()
+    }
+}
+
+/// The catalog an agent's system message gets: none for the roles that judge.
+pub fn catalog_of(agent: &Agent, resolution: &Resolution<'_>, app: &App) -> Catalog {
+    if agent.role.gets_catalog() {
+        catalog::render(resolution, app.config.catalog_budget_bytes())
+    } else {
+        Catalog::default()
     }
 }
 

@@ -9,7 +9,6 @@ use clap::Args;
 use clap_complete::ArgValueCandidates;
 use fugato_model::view::{AgentPolicyView, PolicyView, VisibleSkillView};
 use fugato_model::{Exit, words};
-use fugato_skill::catalog;
 use fugato_skill::policy::Resolution;
 use fugato_skill::profile::Agent;
 
@@ -44,7 +43,7 @@ pub fn run(args: &ResolveArgs, app: &mut App) -> Outcome {
 }
 
 fn view(agent: &Agent, resolution: &Resolution<'_>, app: &App) -> AgentPolicyView {
-    let catalog = catalog::render_for(agent, resolution, app.config.catalog_budget());
+    let catalog = super::catalog_of(agent, resolution, app);
     AgentPolicyView {
         id: agent.id.to_string(),
         visible: resolution
@@ -66,7 +65,7 @@ fn view(agent: &Agent, resolution: &Resolution<'_>, app: &App) -> AgentPolicyVie
 
 fn print(agent: &Agent, opened: &Opened, with_catalog: bool, app: &mut App) -> Result<(), CliError> {
     let resolution = opened.resolve(agent);
-    let catalog = catalog::render_for(agent, &resolution, app.config.catalog_budget());
+    let catalog = super::catalog_of(agent, &resolution, app);
     let (visible, denied, missing) =
         (resolution.visible().count(), resolution.denied().len(), resolution.missing().len());
     let tokens = catalog.tokens;

@@ -55,14 +55,13 @@ fn new(args: &NewArgs, app: &mut App) -> Outcome {
     let shown = app.show_path(&path);
     if path.exists() && !args.force {
         return Err(CliError::new(Exit::Conflict, words!("`{shown}` exists", "`{shown}` 已存在"))
-            .hint(words!("choose another name with -o, or --force", "用 -o 换个文件名,或用 --force 覆盖")));
+            .hint(words!("choose another name with -o, or --force", "用 -o 换个文件名，或用 --force 覆盖")));
     }
     let text = profile::template(mode, app.out.lang);
-    fugato_runtime::manage::write_atomically(&path, text.as_bytes())
-        .map_err(|error| crate::skill::manage_error(&error))?;
+    fugato_runtime::write_atomically(&path, text.as_bytes()).map_err(|error| CliError::io("write", &path, &error))?;
     app.out.note(&words!(
         "wrote {shown}. Next: fugato policy explain {shown}",
-        "已写入 {shown}。下一步:fugato policy explain {shown}"
+        "已写入 {shown}。下一步：fugato policy explain {shown}"
     ));
     Ok(Exit::Ok)
 }

@@ -7,7 +7,8 @@ use crate::render::{self, Cell, Table};
 use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCandidates;
 use fugato_model::{Exit, Lang, words};
-use fugato_runtime::manage::{self, Change, OnConflict, Outcome as Installed, PreviewState};
+use fugato_runtime::manage::{self, Done, OnConflict, Outcome as Installed, State};
+use fugato_skill::archive::{BundledSkill, Select};
 use std::path::PathBuf;
 
 /// Install skills from a directory, a .zip, or a card or preset file.
@@ -50,45 +51,31 @@ pub fn run(args: &AddArgs, app: &mut App) -> Outcome {
         let text = render::report(warning, &app.out);
         app.out.aside(&text);
     }
-    let names: Vec<String> = bundle.skills.iter().map(|skill| skill.dir_name.clone()).collect();
-    if names.len() > 1 && args.skills.is_empty() && !args.all {
-        let listed = names.join("\n  ");
-        let n = names.len();
-        return Err(CliError::usage(words!(
-            "the source has {n} skills:\n  {listed}",
-            "来源中有 {n} 个技能:\n  {listed}"
-        ))
-        .hint(words!(
-            "choose with --skill NAME, or take --all",
-            "用 --skill 名称 选择,或用 --all 全部安装"
-        )));
-    }
-    let bundle = if args.skills.is_empty() {
-        bundle
-    } else {
-        for wanted in &args.skills {
-            if !names.contains(wanted) {
-                return Err(CliError::unknown(("skill", "技能"), wanted, names.iter().map(String::as_str)));
-            }
-        }
-        bundle.only(&args.skills)
+    let select = match (args.all, args.skills.is_empty()) {
+        (true, _) => Select::All,
+        (false, true) => Select::Only,
+        (false, false) => Select::Named(&args.skills),
     };
+    let chosen = bundle.select(&app.show_path(&source), select).map_err(|diagnostic| {
+        let exit = if args.skills.is_empty() { Exit::Usage } else { Exit::NotFound };
+        CliError::new(exit, words!("nothing was changed", "没有做任何更改")).diagnostics(vec![diagnostic])
+    })?;
     if args.dry_run {
-        return preview(&bundle, &scope, app);
+        return preview(&chosen, &scope, app);
     }
     let on_conflict = match args.on_conflict {
         Conflict::Fail => OnConflict::Fail,
         Conflict::Skip => OnConflict::Skip,
         Conflict::Replace => OnConflict::Replace,
     };
-    let outcomes = manage::install(&app.places, &scope, &bundle, on_conflict)
+    let outcomes = manage::install(&app.places, &scope, &chosen, on_conflict)
         .map_err(|error| super::manage_error(&error))?;
     report(&outcomes, &scope, app)
 }
 
-fn preview(bundle: &manage::Bundle, scope: &fugato_model::Scope, app: &mut App) -> Outcome {
+fn preview(skills: &[&BundledSkill], scope: &fugato_model::Scope, app: &mut App) -> Outcome {
     let previews =
-        manage::preview(bundle, &app.places.scope_dir(scope)).map_err(|error| super::manage_error(&error))?;
+        manage::preview(skills, &app.places.scope_dir(scope)).map_err(|error| super::manage_error(&error))?;
     if app.out.json {
         let items: Vec<_> = previews
             .iter()
@@ -107,21 +94,23 @@ fn preview(bundle: &manage::Bundle, scope: &fugato_model::Scope, app: &mut App) 
     for preview in &previews {
         let (state, files) = state_word(&preview.state);
         table.row([
-            Cell::styled(style::NAME, &preview.name),
+            Cell::styled(style::NAME, preview.name.as_str()),
             Cell::styled(if state == "different" { style::WARN } else { style::GOOD }, state),
             Cell::new(files.join(", ")),
         ]);
     }
     table.print(&mut app.out)?;
-    app.out.note(&words!("nothing was changed (--dry-run)", "未做任何更改(--dry-run)"));
+    app.out.note(&words!("nothing was changed (--dry-run)", "未做任何更改（--dry-run）"));
     Ok(Exit::Ok)
 }
 
-fn state_word(state: &PreviewState) -> (&'static str, Vec<String>) {
+fn state_word(state: &State) -> (&'static str, Vec<String>) {
     match state {
-        PreviewState::New => ("new", Vec::new()),
-        PreviewState::Same => ("same", Vec::new()),
-        PreviewState::Different { files } => ("different", files.iter().map(ToString::to_string).collect()),
+        State::New => ("new", Vec::new()),
+        State::Same => ("same", Vec::new()),
+        State::Different { changed } => {
+            ("different", changed.iter().map(|file| file.path.to_string()).collect())
+        }
     }
 }
 
@@ -132,8 +121,8 @@ pub fn report(outcomes: &[Installed], scope: &fugato_model::Scope, app: &mut App
             .iter()
             .map(|outcome| {
                 serde_json::json!({
-                    "name": outcome.name, "change": change_word(outcome.change, Lang::En), "path": outcome.dir,
-                    "digest": outcome.digest, "backup": outcome.backup,
+                    "name": outcome.name, "change": change_word(&outcome.done, Lang::En), "path": outcome.dir,
+                    "digest": outcome.digest, "backup": backup(&outcome.done),
                 })
             })
             .collect();
@@ -144,27 +133,34 @@ pub fn report(outcomes: &[Installed], scope: &fugato_model::Scope, app: &mut App
     for outcome in outcomes {
         table.row([
             Cell::styled(style::NAME, outcome.name.as_str()),
-            Cell::styled(style::GOOD, change_word(outcome.change, app.out.lang)),
+            Cell::styled(style::GOOD, change_word(&outcome.done, app.out.lang)),
             Cell::styled(style::DIM, app.show_path(&outcome.dir)),
         ]);
     }
     table.print(&mut app.out)?;
-    for backup in outcomes.iter().filter_map(|outcome| outcome.backup.as_ref()) {
+    for backup in outcomes.iter().filter_map(|outcome| backup(&outcome.done)) {
         let shown = app.show_path(backup);
         app.out.note(&words!("the old one is kept in {shown}", "旧版本保存在 {shown}"));
     }
     Ok(Exit::Ok)
 }
 
-fn change_word(change: Change, lang: Lang) -> &'static str {
-    match (change, lang) {
-        (Change::Added, Lang::En) => "added",
-        (Change::Added, Lang::Zh) => "已添加",
-        (Change::Replaced, Lang::En) => "replaced",
-        (Change::Replaced, Lang::Zh) => "已替换",
-        (Change::Same, Lang::En) => "same",
-        (Change::Same, Lang::Zh) => "相同",
-        (Change::Skipped, Lang::En) => "skipped",
-        (Change::Skipped, Lang::Zh) => "已跳过",
+fn backup(done: &Done) -> Option<&PathBuf> {
+    match done {
+        Done::Replaced { backup } => Some(backup),
+        Done::Installed | Done::Same | Done::Skipped => None,
+    }
+}
+
+fn change_word(done: &Done, lang: Lang) -> &'static str {
+    match (done, lang) {
+        (Done::Installed, Lang::En) => "added",
+        (Done::Installed, Lang::Zh) => "已添加",
+        (Done::Replaced { .. }, Lang::En) => "replaced",
+        (Done::Replaced { .. }, Lang::Zh) => "已替换",
+        (Done::Same, Lang::En) => "same",
+        (Done::Same, Lang::Zh) => "相同",
+        (Done::Skipped, Lang::En) => "skipped",
+        (Done::Skipped, Lang::Zh) => "已跳过",
     }
 }

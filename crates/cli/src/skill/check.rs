@@ -6,10 +6,9 @@ use crate::error::{CliError, Outcome};
 use crate::render;
 use clap::{Args, ValueEnum};
 use fugato_model::view::{DiagnosticView, SkillStatus};
-use fugato_model::{Diagnostic, Exit, Fix, RelPath, Words, words};
-use fugato_runtime::{Discovery, SkillDir, discover_paths, manage};
-use fugato_skill::check::{Strictness, check};
-use fugato_skill::{Installed, SkillText, fix};
+use fugato_model::{Diagnostic, Digest, Exit, Fix, RelPath, Scope, Words, words};
+use fugato_runtime::{Discovery, Root, SkillDir, discover_paths, manage};
+use fugato_skill::{Installed, SkillText, Strictness, check, digest_bytes, fix};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -42,14 +41,12 @@ pub fn run(args: &CheckArgs, app: &mut App) -> Outcome {
     if !args.watch {
         return Ok(exit);
     }
-    let paths: Vec<PathBuf> = if args.paths.is_empty() {
-        app.roots(&args.selection, None).into_iter().map(|root| root.path).collect()
+    let roots: Vec<Root> = if args.paths.is_empty() {
+        app.roots(&args.selection, None)
     } else {
-        args.paths.iter().map(|path| app.places.cwd.join(path)).collect()
+        args.paths.iter().map(|path| Root::new(Scope::Global, 0, app.places.cwd.join(path))).collect()
     };
-    let watch = fugato_runtime::Watch::new(&paths).map_err(|error| {
-        CliError::failed(words!("cannot watch for changes: {error}", "无法监视变化:{error}"))
-    })?;
+    let mut watch = super::list::start_watch(&roots)?;
     loop {
         app.out.flush()?;
         if watch.next(Duration::from_secs(3600)).is_some() {
@@ -68,7 +65,7 @@ struct Findings {
 fn once(args: &CheckArgs, app: &mut App) -> Outcome {
     let mut findings = look(args, app)?;
     if let Some(level) = args.fix {
-        let repaired = repair(&findings, level)?;
+        let repaired = repair(&findings, level, app)?;
         app.out.note(&words!("repaired {repaired} file(s)", "已修复 {repaired} 个文件"));
         if repaired > 0 {
             findings = look(args, app)?;
@@ -111,12 +108,12 @@ fn look(args: &CheckArgs, app: &App) -> Result<Findings, CliError> {
             trees.push(full);
         }
     }
-    let discovery = discover_paths(&app.places, &trees);
+    let discovery = discover_paths(&trees);
     if discovery.inventory.is_empty() && profiles.is_empty() && discovery.notes.is_empty() {
         let shown = args.paths.iter().map(|path| app.show_path(path)).collect::<Vec<_>>().join(", ");
         return Err(CliError::not_found(words!("no skills in {shown}", "{shown} 中没有技能")).hint(words!(
             "a skill is a directory with a SKILL.md; `fugato skill new NAME` makes one",
-            "技能是包含 SKILL.md 的目录;`fugato skill new 名称` 可新建一个"
+            "技能是包含 SKILL.md 的目录；`fugato skill new 名称` 可新建一个"
         )));
     }
     Ok(Findings { discovery, profiles })
@@ -143,7 +140,7 @@ fn read_skill_file(skill: &Installed) -> Option<Vec<u8>> {
 }
 
 /// Applies fixes file by file, each atomically. Returns how many files changed.
-fn repair(findings: &Findings, level: FixLevel) -> Result<usize, CliError> {
+fn repair(findings: &Findings, level: FixLevel, app: &App) -> Result<usize, CliError> {
     let mut changed = 0;
     for skill in findings.discovery.inventory.all() {
         let fixes: Vec<Fix> = skill.diagnostics.iter().filter_map(|d| d.fix.clone()).collect();
@@ -161,17 +158,17 @@ fn repair(findings: &Findings, level: FixLevel) -> Result<usize, CliError> {
         if text == source {
             continue;
         }
-        let write = |name: &str, content: &str| -> Result<(), CliError> {
+        let write = |name: &str, content: &str, expected: Option<Digest>| -> Result<(), CliError> {
             let path = RelPath::parse(name).map_err(|error| CliError::internal(&error))?;
-            manage::write_file(&skill.dir, &path, content.as_bytes(), None)
+            manage::write_file(&app.places, skill, &path, content.as_bytes(), expected)
                 .map(|_| ())
                 .map_err(|error| super::manage_error(&error))
         };
         // The side file first: a crash in between leaves a skill that still has its phases inline.
         if let Some(phases) = side_file {
-            write("phases.yaml", &phases)?;
+            write(fix::PHASES_FILE, &phases, None)?;
         }
-        write(&skill.file, &text)?;
+        write(&skill.file, &text, Some(digest_bytes(source.as_bytes())))?;
         changed += 1;
     }
     Ok(changed)
@@ -223,7 +220,7 @@ fn print_text(
         (inventory.len(), count(SkillStatus::Ok), count(SkillStatus::Warning), count(SkillStatus::Invalid));
     let mut words = words!(
         "{total} skills: {ok} ok, {warning} with warnings, {invalid} invalid",
-        "共 {total} 个技能:{ok} 个正常,{warning} 个有警告,{invalid} 个无效"
+        "共 {total} 个技能：{ok} 个正常，{warning} 个有警告，{invalid} 个无效"
     );
     if !findings.profiles.is_empty() {
         let n = findings.profiles.len();
@@ -234,7 +231,7 @@ fn print_text(
     let rest = problems.len() - errors;
     if !problems.is_empty() {
         words.en = format!("{} · {errors} errors, {rest} warnings", words.en);
-        words.zh = format!("{} · {errors} 个错误,{rest} 个警告", words.zh);
+        words.zh = format!("{} · {errors} 个错误，{rest} 个警告", words.zh);
     }
     app.out.note(&words);
     next_step(problems, args, app);
@@ -247,14 +244,14 @@ fn next_step(problems: &[Diagnostic], args: &CheckArgs, app: &mut App) {
         let paths = if paths.is_empty() { String::new() } else { format!(" {}", paths.join(" ")) };
         app.out.note(&words!(
             "some of this can be repaired for you: fugato skill check{paths} --fix",
-            "其中一部分可以自动修复:fugato skill check{paths} --fix"
+            "其中一部分可以自动修复：fugato skill check{paths} --fix"
         ));
     }
     if let Some(first) = problems.first() {
         let code = first.code;
         app.out.note(&Words {
             en: format!("more about a code: fugato explain {code}"),
-            zh: format!("了解代码含义:fugato explain {code}"),
+            zh: format!("了解代码含义：fugato explain {code}"),
         });
     }
 }

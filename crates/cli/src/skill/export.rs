@@ -38,7 +38,7 @@ pub fn run(args: &ExportArgs, app: &mut App) -> Outcome {
         )
         .hint(words!("overwrite it with --force", "用 --force 覆盖")));
     }
-    manage::write_atomically(&path, &bytes).map_err(|error| manage_error(&error))?;
+    fugato_runtime::write_atomically(&path, &bytes).map_err(|error| CliError::io("write", &path, &error))?;
     let (name, shown, size) = (skill.label(), app.show_path(&path), bytes.len());
     if app.out.json {
         app.out.json(&serde_json::json!({

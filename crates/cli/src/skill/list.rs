@@ -51,7 +51,7 @@ pub fn run(args: &ListArgs, app: &mut App) -> Outcome {
     if !args.watch {
         return Ok(Exit::Ok);
     }
-    let watch = start_watch(&roots)?;
+    let mut watch = start_watch(&roots)?;
     loop {
         app.out.flush()?;
         if watch.next(Duration::from_secs(3600)).is_some() {
@@ -63,9 +63,8 @@ pub fn run(args: &ListArgs, app: &mut App) -> Outcome {
 }
 
 pub fn start_watch(roots: &[Root]) -> Result<fugato_runtime::Watch, CliError> {
-    let paths: Vec<_> = roots.iter().map(|root| root.path.clone()).collect();
-    fugato_runtime::Watch::new(&paths).map_err(|error| {
-        CliError::failed(words!("cannot watch for changes: {error}", "无法监视变化:{error}"))
+    fugato_runtime::Watch::new(roots).map_err(|error| {
+        CliError::failed(words!("cannot watch for changes: {error}", "无法监视变化：{error}"))
     })
 }
 
@@ -185,7 +184,7 @@ fn teach(roots: &[Root], app: &mut App) -> Result<(), CliError> {
     let places = places.join("\n  ");
     let words = words!(
         "No skills here yet. Looked in:\n  {places}\n\nMake one:      fugato skill new my-first-skill\nInstall one:   fugato skill add PATH-OR-ZIP\nLook elsewhere: fugato skill ls --skills DIR\nSee a tour:    fugato demo",
-        "这里还没有技能。已查找:\n  {places}\n\n新建一个:   fugato skill new my-first-skill\n安装一个:   fugato skill add 路径或压缩包\n换个目录找: fugato skill ls --skills 目录\n看个演示:   fugato demo"
+        "这里还没有技能。已查找：\n  {places}\n\n新建一个：   fugato skill new my-first-skill\n安装一个：   fugato skill add 路径或压缩包\n换个目录找：fugato skill ls --skills 目录\n看个演示：   fugato demo"
     );
     let text = app.out.say(&words).to_owned();
     app.out.line(text)

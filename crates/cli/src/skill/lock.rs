@@ -6,11 +6,12 @@ use crate::error::{CliError, Outcome};
 use crate::printer::style;
 use crate::render::{Cell, Table};
 use clap::Args;
-use fugato_model::{Exit, words};
+use fugato_model::{Exit, Words, words};
 use fugato_runtime::manage;
+use fugato_skill::lock::{Drift, DriftKind, FileChange, LockFile};
 use std::path::PathBuf;
 
-const LOCK_FILE: &str = "skills.lock.json";
+const LOCK_FILE: &str = LockFile::FILE_NAME;
 
 /// Pin the digests of all skills in skills.lock.json.
 #[derive(Debug, Args)]
@@ -47,10 +48,10 @@ pub fn run_lock(args: &LockArgs, app: &mut App) -> Outcome {
             None => return Err(super::unknown_skill(name, &inventory)),
         }
     }
-    let lock = manage::lock(&app.places, &skills).map_err(|error| manage_error(&error))?;
+    let lock = manage::lock(&app.places, skills.iter()).map_err(|error| manage_error(&error))?;
     let path = app.places.cwd.join(&args.file);
-    let text = lock.to_json();
-    manage::write_atomically(&path, text.as_bytes()).map_err(|error| manage_error(&error))?;
+    let text = lock.to_text();
+    fugato_runtime::write_atomically(&path, text.as_bytes()).map_err(|error| CliError::io("write", &path, &error))?;
     let (n, shown) = (skills.len(), app.show_path(&path));
     if app.out.json {
         app.out.raw(text.as_bytes())?;
@@ -66,37 +67,57 @@ pub fn run_verify(args: &VerifyArgs, app: &mut App) -> Outcome {
         CliError::io("read", &path, &error)
             .hint(words!("`fugato skill lock` writes one", "`fugato skill lock` 可生成"))
     })?;
-    let lock = manage::read_lock(&app.show_path(&path), &bytes).map_err(|error| manage_error(&error))?;
+    let lock = LockFile::parse(&app.show_path(&path), &bytes).map_err(|diagnostic| {
+        CliError::failed(words!("the lock file cannot be used", "锁定文件无法使用"))
+            .diagnostics(vec![diagnostic])
+    })?;
     let inventory = app.discover(&app.roots(&args.selection, None)).inventory;
-    let drifts = manage::verify(&lock, &inventory).map_err(|error| manage_error(&error))?;
-    let failed = drifts.iter().any(manage::Drift::is_failure);
+    let drifts = manage::verify(&app.places, &lock, &inventory).map_err(|error| manage_error(&error))?;
+    let failed = drifts.iter().any(is_failure);
     if app.out.json {
-        let lang = app.out.lang;
-        let items: Vec<_> = drifts
-            .iter()
-            .map(|drift| {
-                serde_json::json!({
-                    "name": drift.name, "kind": drift.kind(), "files": drift.files(),
-                    "message": drift.words().in_lang(lang),
-                })
-            })
-            .collect();
-        app.out.json(&serde_json::json!({"schema": "fugato.verify/v1", "ok": !failed, "drifts": items}))?;
+        app.out.json(&serde_json::json!({"schema": "fugato.verify/v1", "ok": !failed, "drifts": drifts}))?;
     } else {
         let mut table = Table::new(0);
         for drift in &drifts {
-            let look = if drift.is_failure() { style::BAD } else { style::WARN };
-            table.row([
-                Cell::styled(style::NAME, drift.name.as_str()),
-                Cell::styled(look, drift.kind()),
-                Cell::new(drift.words().in_lang(app.out.lang)),
-            ]);
+            let look = if is_failure(drift) { style::BAD } else { style::WARN };
+            let words = describe(&drift.kind);
+            table.row([Cell::styled(style::NAME, drift.name.as_str()), Cell::styled(look, app.out.say(&words))]);
         }
         table.print(&mut app.out)?;
-        let n = lock.len();
+        let n = lock.skills.len();
         if !failed {
             app.out.note(&words!("{n} pinned skills are as they were", "{n} 个固定的技能没有变化"));
         }
     }
     Ok(if failed { Exit::Failed } else { Exit::Ok })
+}
+
+/// A skill that nobody pinned is news, not a failure.
+fn is_failure(drift: &Drift) -> bool {
+    !matches!(drift.kind, DriftKind::Extra { .. })
+}
+
+fn describe(kind: &DriftKind) -> Words {
+    match kind {
+        DriftKind::Missing => words!("pinned, but not installed", "已固定，但未安装"),
+        DriftKind::Extra { scope } => words!("installed in {scope}, but not pinned", "已安装在 {scope}，但未固定"),
+        DriftKind::ScopeChanged { expected, found } => {
+            words!("now comes from {found}, was pinned in {expected}", "现在来自 {found}，固定时为 {expected}")
+        }
+        DriftKind::Changed { files, .. } => {
+            let changed: Vec<_> = files
+                .iter()
+                .map(|file| {
+                    let sign = match file.change {
+                        FileChange::Added => "+",
+                        FileChange::Removed => "-",
+                        FileChange::Modified => "~",
+                    };
+                    format!("{sign}{}", file.path)
+                })
+                .collect();
+            let changed = changed.join(" ");
+            words!("changed: {changed}", "已改动：{changed}")
+        }
+    }
 }

@@ -125,7 +125,7 @@ pub fn parse_scope(text: &str) -> Result<Scope, CliError> {
     text.parse().map_err(|error: fugato_model::ScopeError| {
         CliError::usage(words!("{error}", "{error}")).hint(words!(
             "scopes: global, project, preset:NAME, character:NAME",
-            "可用的范围:global、project、preset:名称、character:名称"
+            "可用的范围：global、project、preset:名称、character:名称"
         ))
     })
 }
@@ -153,7 +153,18 @@ pub fn diagnostic_views(skill: &Installed, lang: Lang) -> Vec<DiagnosticView> {
 
 /// Errors of the management room at the boundary.
 pub fn manage_error(error: &fugato_runtime::manage::ManageError) -> CliError {
-    let mut cli = CliError::new(error.exit(), error.words()).diagnostics(error.diagnostics());
-    cli.code = error.code();
-    cli
+    use fugato_runtime::manage::ManageError;
+    let cli = CliError::new(error.exit(), error.words()).code(error.code());
+    let cli = match error {
+        ManageError::Invalid(diagnostics) => CliError {
+            message: words!("nothing was changed", "没有做任何更改"),
+            code: None,
+            ..cli.diagnostics(diagnostics.clone())
+        },
+        _ => cli,
+    };
+    match error.hint() {
+        Some(hint) => cli.hint(hint),
+        None => cli,
+    }
 }

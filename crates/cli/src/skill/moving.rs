@@ -35,7 +35,8 @@ pub struct RenameArgs {
 pub fn run_move(args: &MoveArgs, app: &mut App) -> Outcome {
     let scope = parse_scope(&args.to)?;
     let (skill, _) = args.skill.find(app)?;
-    let dir = manage::move_to_scope(&app.places, &skill, &scope).map_err(|error| manage_error(&error))?;
+    let moved = manage::move_to_scope(&app.places, &skill, &scope).map_err(|error| manage_error(&error))?;
+    let dir = moved.to;
     let name = skill.label();
     if app.out.json {
         app.out.json(&serde_json::json!({
@@ -62,7 +63,8 @@ pub fn run_rename(args: &RenameArgs, app: &mut App) -> Outcome {
     })?;
     let (skill, _) = args.skill.find(app)?;
     let from = skill.label();
-    let dir = manage::rename(&app.places, &skill, &to).map_err(|error| manage_error(&error))?;
+    let renamed = manage::rename(&app.places, &skill, &to).map_err(|error| manage_error(&error))?;
+    let dir = renamed.to;
     let mut stale = Vec::new();
     for profile in &args.profiles {
         stale.extend(references(profile, &from, app)?);
@@ -81,7 +83,7 @@ pub fn run_rename(args: &RenameArgs, app: &mut App) -> Outcome {
     if args.profiles.is_empty() {
         app.out.note(&words!(
             "profiles that name `{from}` go stale and keep working; `fugato policy lint PROFILE` finds them",
-            "引用 `{from}` 的配置会失效但不影响运行;用 `fugato policy lint 配置文件` 查找"
+            "引用 `{from}` 的配置会失效但不影响运行；用 `fugato policy lint 配置文件` 查找"
         ));
     }
     Ok(Exit::Ok)

@@ -5,9 +5,11 @@ use crate::error::{CliError, Outcome};
 use crate::printer::{paint, style};
 use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCandidates;
-use fugato_model::{Code, Exit, Scope, SkillName, words};
-use fugato_runtime::manage::{self, OnConflict};
+use fugato_model::{Code, Exit, RelPath, Scope, SkillName, words};
+use fugato_runtime::manage::{self, Done, OnConflict};
+use fugato_skill::archive::{BundledFile, BundledSkill};
 use fugato_skill::{Kind, template};
+use std::collections::BTreeMap;
 
 /// Create a skill.
 #[derive(Debug, Args)]
@@ -51,11 +53,24 @@ pub fn run(args: &NewArgs, app: &mut App) -> Outcome {
         NewKind::Phases => Kind::Phases,
         NewKind::Orchestrator => Kind::Orchestrator,
     };
-    let files = template::files(&name, args.description.as_deref(), kind, app.out.lang);
-    let bundle = manage::bundle_of(&name, files);
-    let outcomes = manage::install(&app.places, &scope, &bundle, OnConflict::Fail)
+    let files = template::files(&name, kind, args.description.as_deref());
+    let files = files.into_iter().map(|file| {
+        let path = RelPath::parse(file.path).map_err(|error| CliError::internal(&error))?;
+        Ok((path, BundledFile { bytes: file.content.into_bytes(), executable: false }))
+    });
+    let files = files.collect::<Result<BTreeMap<_, _>, CliError>>()?;
+    let skill = BundledSkill { dir_name: name.to_string(), files };
+    let outcomes = manage::install(&app.places, &scope, &[&skill], OnConflict::Fail)
         .map_err(|error| super::manage_error(&error))?;
     let Some(made) = outcomes.first() else { return Ok(Exit::Ok) };
+    if made.done == Done::Same {
+        let shown = app.show_path(&made.dir);
+        return Err(CliError::new(
+            Exit::Conflict,
+            words!("skill `{name}` is there already: {shown}", "技能 `{name}` 已经存在：{shown}"),
+        )
+        .code(Code::F0307));
+    }
     if app.out.json {
         app.out.json(&serde_json::json!({
             "schema": "fugato.skill_new/v1", "name": name, "scope": scope, "path": made.dir,
@@ -66,7 +81,7 @@ pub fn run(args: &NewArgs, app: &mut App) -> Outcome {
     app.out.line(paint(style::NAME, &shown))?;
     app.out.note(&words!(
         "created skill `{name}`. Next: edit {shown}, then `fugato skill check`",
-        "已创建技能 `{name}`。下一步:编辑 {shown},然后运行 `fugato skill check`"
+        "已创建技能 `{name}`。下一步：编辑 {shown}，然后运行 `fugato skill check`"
     ));
     Ok(Exit::Ok)
 }

@@ -52,8 +52,8 @@ pub fn run(args: &ReadArgs, app: &mut App) -> Outcome {
     })?;
     let dir = SkillDir::open(&skill.dir).map_err(|error| file_error(&path, &error))?;
     let bytes = dir.read(&path).map_err(|error| match error {
-        FileError::NotFound => {
-            let files = dir.list().unwrap_or_default();
+        FileError::NotFound(_) => {
+            let files = dir.list();
             CliError::unknown(
                 ("file", "文件"),
                 path.as_str(),
@@ -62,8 +62,12 @@ pub fn run(args: &ReadArgs, app: &mut App) -> Outcome {
         }
         error => file_error(&path, &error),
     })?;
-    let page = tools::read(&skill.label(), path.as_str(), &bytes, &args.offset, args.limit)
-        .map_err(|error| CliError::failed(words!("{path}: {error}", "{path}:{error}")))?;
+    let offset = args
+        .offset
+        .parse()
+        .map_err(|error| CliError::usage(words!("--offset: {error}", "--offset：{error}")))?;
+    let page = tools::read(&skill.label(), path.as_str(), &bytes, offset, args.limit)
+        .map_err(|error| CliError::failed(error.words()))?;
     if app.out.json {
         let mut document = serde_json::to_value(&page).map_err(|error| CliError::internal(&error))?;
         if let Some(object) = document.as_object_mut() {
@@ -74,7 +78,7 @@ pub fn run(args: &ReadArgs, app: &mut App) -> Outcome {
     }
     app.out.raw(page.content.as_bytes())?;
     if let Some(next) = &page.next_offset {
-        app.out.note(&words!("more: --offset {next}", "后续内容:--offset {next}"));
+        app.out.note(&words!("more: --offset {next}", "后续内容：--offset {next}"));
     }
     Ok(Exit::Ok)
 }
@@ -88,7 +92,7 @@ fn not_available(name: &str, agent: &str) -> CliError {
     ))
     .hint(words!(
         "as the operator: fugato policy explain PROFILE --agent {agent} --skill {shown}",
-        "管理者可查看原因:fugato policy explain 配置文件 --agent {agent} --skill {shown}"
+        "管理者可查看原因：fugato policy explain 配置文件 --agent {agent} --skill {shown}"
     ))
 }
 

@@ -36,10 +36,11 @@ pub struct ToPromptArgs {
 
 pub fn validate(args: &ValidateArgs, app: &mut App) -> Outcome {
     let dir = skill_dir(&args.skill_path, app)?;
-    let errors = match read(&dir)? {
-        Found::NotADirectory => vec![format!("Not a directory: {}", dir.display())],
-        Found::NoSkillFile => vec!["Missing required file: SKILL.md".to_owned()],
-        Found::File { bytes, .. } => reference::validate(&dir_name(&dir), &bytes),
+    let found = Found::read(&dir)?;
+    let errors = if found.is_dir {
+        reference::validate(found.target())
+    } else {
+        vec![reference::not_a_directory(&found.dir)]
     };
     if errors.is_empty() {
         app.out.line(format!("Valid skill: {}", dir.display()))?;
@@ -54,9 +55,9 @@ pub fn validate(args: &ValidateArgs, app: &mut App) -> Outcome {
 
 pub fn read_properties(args: &ReadPropertiesArgs, app: &mut App) -> Outcome {
     if args.frontmatter {
-        let bytes = std::fs::read(&args.skill_path)
-            .map_err(|error| CliError::io("read", &args.skill_path, &error))?;
-        return match reference::parse(&bytes) {
+        let file = app.places.cwd.join(&args.skill_path);
+        let content = std::fs::read_to_string(&file).map_err(|error| CliError::io("read", &file, &error))?;
+        return match reference::parse(&content) {
             Ok((frontmatter, body)) => {
                 app.out.json(&serde_json::json!({"frontmatter": frontmatter, "body": body}))?;
                 Ok(Exit::Ok)
@@ -64,8 +65,8 @@ pub fn read_properties(args: &ReadPropertiesArgs, app: &mut App) -> Outcome {
             Err(error) => failed(&error, app),
         };
     }
-    let dir = skill_dir(&args.skill_path, app)?;
-    match properties(&dir)? {
+    let found = Found::read(&skill_dir(&args.skill_path, app)?)?;
+    match reference::properties(found.target()) {
         Ok(properties) => {
             app.out.line(properties.to_json())?;
             Ok(Exit::Ok)
@@ -75,23 +76,20 @@ pub fn read_properties(args: &ReadPropertiesArgs, app: &mut App) -> Outcome {
 }
 
 pub fn to_prompt(args: &ToPromptArgs, app: &mut App) -> Outcome {
-    let mut entries = Vec::new();
+    let mut found = Vec::new();
     for path in &args.skill_paths {
         let dir = skill_dir(path, app)?;
-        let dir = dir.canonicalize().map_err(|error| CliError::io("read", &dir, &error))?;
-        match properties(&dir)? {
-            Ok(found) => {
-                let file = match read(&dir)? {
-                    Found::File { name, .. } => dir.join(name),
-                    Found::NoSkillFile | Found::NotADirectory => dir.join("SKILL.md"),
-                };
-                entries.push((found, file.display().to_string()));
-            }
-            Err(error) => return failed(&error, app),
-        }
+        let dir = app.places.cwd.join(&dir).canonicalize().map_err(|error| CliError::io("read", &dir, &error))?;
+        found.push(Found::read(&dir)?);
     }
-    app.out.line(reference::to_prompt(entries.iter().map(|(found, location)| (found, location.as_str()))))?;
-    Ok(Exit::Ok)
+    let targets: Vec<_> = found.iter().map(Found::target).collect();
+    match reference::to_prompt(&targets) {
+        Ok(prompt) => {
+            app.out.line(prompt)?;
+            Ok(Exit::Ok)
+        }
+        Err(error) => failed(&error, app),
+    }
 }
 
 fn failed(error: &reference::ReferenceError, app: &mut App) -> Outcome {
@@ -99,34 +97,38 @@ fn failed(error: &reference::ReferenceError, app: &mut App) -> Outcome {
     Ok(Exit::Failed)
 }
 
-fn properties(dir: &Path) -> Result<Result<reference::Properties, reference::ReferenceError>, CliError> {
-    Ok(match read(dir)? {
-        Found::File { bytes, .. } => reference::properties(&bytes),
-        Found::NoSkillFile | Found::NotADirectory => {
-            Err(reference::ReferenceError::Parse(format!("SKILL.md not found in {}", dir.display())))
-        }
-    })
+/// A skill directory as the reference looks at it.
+struct Found {
+    dir: String,
+    dir_name: String,
+    is_dir: bool,
+    file: Option<(&'static str, Vec<u8>)>,
 }
 
-enum Found {
-    NotADirectory,
-    NoSkillFile,
-    File { name: &'static str, bytes: Vec<u8> },
-}
-
-/// The upper-case file is preferred, as the reference does.
-fn read(dir: &Path) -> Result<Found, CliError> {
-    if !dir.is_dir() {
-        return Ok(Found::NotADirectory);
-    }
-    for name in ["SKILL.md", "skill.md"] {
-        let path = dir.join(name);
-        if path.is_file() {
-            let bytes = std::fs::read(&path).map_err(|error| CliError::io("read", &path, &error))?;
-            return Ok(Found::File { name, bytes });
+impl Found {
+    /// The upper-case file is preferred, as the reference does.
+    fn read(dir: &Path) -> Result<Self, CliError> {
+        let mut found = Self {
+            dir: dir.display().to_string(),
+            dir_name: dir_name(dir),
+            is_dir: dir.is_dir(),
+            file: None,
+        };
+        for name in ["SKILL.md", "skill.md"] {
+            let path = dir.join(name);
+            if path.is_file() {
+                let bytes = std::fs::read(&path).map_err(|error| CliError::io("read", &path, &error))?;
+                found.file = Some((name, bytes));
+                break;
+            }
         }
+        Ok(found)
     }
-    Ok(Found::NoSkillFile)
+
+    fn target(&self) -> reference::Target<'_> {
+        let file = self.file.as_ref().map(|(name, bytes)| (*name, bytes.as_slice()));
+        reference::Target { dir: &self.dir, dir_name: &self.dir_name, file }
+    }
 }
 
 /// A path to the file itself means its directory. A path that does not exist is wrong usage, as it is there.

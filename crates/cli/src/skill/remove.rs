@@ -5,7 +5,7 @@ use crate::app::App;
 use crate::error::Outcome;
 use clap::Args;
 use fugato_model::{Exit, words};
-use fugato_runtime::manage;
+use fugato_runtime::manage::{self, Removal};
 
 /// Remove a skill (into the trash).
 #[derive(Debug, Args)]
@@ -19,7 +19,8 @@ pub struct RemoveArgs {
 
 pub fn run(args: &RemoveArgs, app: &mut App) -> Outcome {
     let (skill, _) = args.skill.find(app)?;
-    let kept = manage::remove(&app.places, &skill, args.purge).map_err(|error| manage_error(&error))?;
+    let removal = if args.purge { Removal::Purge } else { Removal::Trash };
+    let kept = manage::remove(&app.places, &skill, removal).map_err(|error| manage_error(&error))?.trash;
     let name = skill.label();
     if app.out.json {
         app.out.json(&serde_json::json!({
@@ -33,7 +34,7 @@ pub fn run(args: &RemoveArgs, app: &mut App) -> Outcome {
             let shown = app.show_path(&kept);
             app.out.note(&words!(
                 "removed `{name}` from {scope}; it is kept in {shown}\nundo: fugato skill add {shown} --scope {scope}",
-                "已从 {scope} 移除 `{name}`;保存在 {shown}\n撤销:fugato skill add {shown} --scope {scope}"
+                "已从 {scope} 移除 `{name}`；保存在 {shown}\n撤销：fugato skill add {shown} --scope {scope}"
             ));
         }
         None => app.out.note(&words!("deleted `{name}` from {scope}", "已从 {scope} 删除 `{name}`")),

@@ -10,7 +10,7 @@ use clap_complete::ArgValueCandidates;
 use fugato_model::{Exit, RelPath, words};
 use fugato_runtime::SkillDir;
 use fugato_skill::Installed;
-use fugato_skill::tools::{self, Hit};
+use fugato_skill::tools::{Hit, Search};
 
 /// Search the text of all skills, or of one.
 #[derive(Debug, Args)]
@@ -43,7 +43,7 @@ pub fn run(args: &SearchArgs, app: &mut App) -> Outcome {
         let found = args.query.len();
         return Err(CliError::usage(words!(
             "the query has {found} bytes (expected 1 to {MAX_QUERY_BYTES})",
-            "查询长度为 {found} 字节(应为 1 到 {MAX_QUERY_BYTES})"
+            "查询长度为 {found} 字节（应为 1 到 {MAX_QUERY_BYTES}）"
         )));
     }
     let path = args
@@ -119,12 +119,17 @@ fn search_one(skill: &Installed, path: Option<&RelPath>, args: &SearchArgs) -> R
     let dir = SkillDir::open(&skill.dir).map_err(|error| failed(&error))?;
     let names = match path {
         Some(path) => vec![path.clone()],
-        None => dir.list().map_err(|error| failed(&error))?,
+        None => dir.list(),
     };
-    // A file that cannot be read (binary, too large, gone since) is not a reason to hide the others.
-    let files: Vec<_> = names.into_iter().filter_map(|name| Some((dir.read(&name).ok()?, name))).collect();
-    let files = files.iter().map(|(bytes, name)| (name.as_str(), bytes.as_slice()));
-    Ok(tools::search(files, &args.query, args.limit, args.context).hits)
+    let mut search = Search::new(&args.query, args.limit, args.context);
+    for name in names {
+        // A file that cannot be read (too large, gone since) is not a reason to hide the others.
+        let Ok(bytes) = dir.read(&name) else { continue };
+        if !search.file(name.as_str(), &bytes) {
+            break;
+        }
+    }
+    Ok(search.finish().hits)
 }
 
 fn print(hits: &[(String, Hit)], searched: usize, args: &SearchArgs, app: &mut App) -> Result<(), CliError> {

@@ -23,7 +23,7 @@ pub struct ShowArgs {
 pub fn run(args: &ShowArgs, app: &mut App) -> Outcome {
     let (skill, inventory) = args.skill.find(app)?;
     let dir = SkillDir::open(&skill.dir);
-    let files = dir.as_ref().ok().and_then(|dir| dir.list().ok()).unwrap_or_default();
+    let files = dir.as_ref().map(SkillDir::list).unwrap_or_default();
     let body = dir.ok().and_then(|dir| {
         let bytes = dir.read(&RelPath::parse(&skill.file).ok()?).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
@@ -91,7 +91,7 @@ fn fields(
     row(word("allowed tools", "允许的工具"), head.allowed_tools.join(", "));
     let mut hidden = Vec::new();
     if head.internal {
-        hidden.push(word("internal: only other skills start it", "内部技能:只能由其他技能启动"));
+        hidden.push(word("internal: only other skills start it", "内部技能：只能由其他技能启动"));
     }
     if head.model_hidden {
         hidden.push(word("not offered to models", "不提供给模型"));

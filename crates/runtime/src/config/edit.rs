@@ -3,7 +3,6 @@
 use super::layer::{text_of, unparsable};
 use super::{Setting, Value, not_writable, unknown_key, wrong_value};
 use fugato_model::Diagnostic;
-use std::io::Write as _;
 use std::path::Path;
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
@@ -80,17 +79,6 @@ fn put(table: &mut dyn toml_edit::TableLike, name: &str, new: &Value) {
 }
 
 fn write(file: &Path, document: &DocumentMut) -> Result<(), Box<Diagnostic>> {
-    let failed = |error: std::io::Error| Box::new(not_writable(file, &error));
-    // Through a link to the file it means: dotfiles are often linked into a repository.
-    let target = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(dir).map_err(failed)?;
-    let mut temp = tempfile::Builder::new().prefix(".config.").tempfile_in(dir).map_err(failed)?;
-    temp.write_all(document.to_string().as_bytes()).map_err(failed)?;
-    if let Ok(meta) = std::fs::metadata(&target) {
-        std::fs::set_permissions(temp.path(), meta.permissions()).map_err(failed)?;
-    }
-    temp.as_file().sync_all().map_err(failed)?;
-    temp.persist(&target).map_err(|error| failed(error.error))?;
-    Ok(())
+    crate::write_atomically(file, document.to_string().as_bytes())
+        .map_err(|error| Box::new(not_writable(file, &error)))
 }

@@ -6,6 +6,7 @@ mod diff;
 mod key;
 mod lint;
 mod resolve;
+mod rule;
 mod why;
 
 pub use diff::{AgentChange, Change, diff};
