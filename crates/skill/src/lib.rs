@@ -3,12 +3,29 @@
 //! Architecture invariant: bytes in, values and diagnostics out. This room never touches a file system, a clock, the
 //! environment or a random number; a broken skill is a value with diagnostics, never a panic, never a vanished entry.
 
+mod check;
+mod description;
 mod digest;
+mod document;
+pub mod fields;
+pub mod fix;
+pub mod frontmatter;
 mod head;
+mod identity;
 mod inventory;
+pub mod limits;
+mod orchestrator;
+pub mod problems;
 mod read;
+pub mod reference;
+mod requote;
+#[cfg(test)]
+mod sk_tests;
+pub mod template;
+pub mod yaml;
 
+pub use check::{Strictness, check};
 pub use digest::{belongs, digest_bytes, digest_files, digest_of_entries, digest_of_sorted, is_not_content};
 pub use head::{Kind, SkillHead};
 pub use inventory::{Installed, Inventory};
-pub use read::{Reading, SkillText, read_orchestrator, read_skill};
+pub use read::{Reading, SkillText, read_frontmatter, read_orchestrator, read_skill};
