@@ -33,7 +33,8 @@ struct Finding {
 }
 
 pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
-    let findings = [home(app), state(app), skills(args, app), index(args, app), interrupted_installs(args, app)];
+    let findings =
+        [home(app), state(app), skills(args, app), index(args, app), interrupted_installs(args, app)];
     let failed = findings.iter().any(|finding| finding.health == Health::Error);
     if app.out.json {
         let lang = app.out.lang;

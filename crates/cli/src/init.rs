@@ -22,7 +22,8 @@ pub fn run(_args: &InitArgs, app: &mut App) -> Outcome {
         made.push(skills);
     }
     if !config.exists() {
-        fugato_runtime::write_atomically(&config, CONFIG.as_bytes()).map_err(|error| CliError::io("write", &config, &error))?;
+        fugato_runtime::write_atomically(&config, CONFIG.as_bytes())
+            .map_err(|error| CliError::io("write", &config, &error))?;
         made.push(config);
     }
     if app.out.json {

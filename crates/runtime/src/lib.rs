@@ -14,8 +14,8 @@ mod roots;
 mod state;
 mod watch;
 
-pub use config::Config;
 pub use atomic::{ReplaceError, probe_writable, replace_unchanged, write_atomically};
+pub use config::Config;
 pub use discover::{
     Discovery, FileEntry, IndexUse, MAX_FILE_BYTES, MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES,
     Stats, discover, discover_at, discover_paths, skill_digest,

@@ -132,15 +132,17 @@ fn change(target: &Target, app: &mut App, edit: impl Fn(&str, Mode) -> Result<Ed
 /// Two editors never overwrite each other: the file must still be what was read.
 fn write_unchanged_since(path: &Path, before: &str, after: &str) -> Result<(), CliError> {
     use fugato_runtime::ReplaceError;
-    fugato_runtime::replace_unchanged(path, before.as_bytes(), after.as_bytes()).map_err(|error| match error {
-        ReplaceError::Changed(_) => CliError::new(
-            Exit::Conflict,
-            words!("the profile changed while it was being edited", "编辑期间配置文件被修改"),
-        )
-        .code(Code::F0313)
-        .hint(words!("look at it and try again", "请查看后重试")),
-        ReplaceError::Io { path, error } => CliError::io("write", &path, &error),
-    })
+    fugato_runtime::replace_unchanged(path, before.as_bytes(), after.as_bytes()).map_err(
+        |error| match error {
+            ReplaceError::Changed(_) => CliError::new(
+                Exit::Conflict,
+                words!("the profile changed while it was being edited", "编辑期间配置文件被修改"),
+            )
+            .code(Code::F0313)
+            .hint(words!("look at it and try again", "请查看后重试")),
+            ReplaceError::Io { path, error } => CliError::io("write", &path, &error),
+        },
+    )
 }
 
 fn edit_error(error: &EditError) -> CliError {

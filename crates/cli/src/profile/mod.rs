@@ -58,7 +58,8 @@ fn new(args: &NewArgs, app: &mut App) -> Outcome {
             .hint(words!("choose another name with -o, or --force", "用 -o 换个文件名，或用 --force 覆盖")));
     }
     let text = profile::template(mode, app.out.lang);
-    fugato_runtime::write_atomically(&path, text.as_bytes()).map_err(|error| CliError::io("write", &path, &error))?;
+    fugato_runtime::write_atomically(&path, text.as_bytes())
+        .map_err(|error| CliError::io("write", &path, &error))?;
     app.out.note(&words!(
         "wrote {shown}. Next: fugato policy explain {shown}",
         "已写入 {shown}。下一步：fugato policy explain {shown}"

@@ -51,7 +51,8 @@ pub fn run_lock(args: &LockArgs, app: &mut App) -> Outcome {
     let lock = manage::lock(&app.places, skills.iter()).map_err(|error| manage_error(&error))?;
     let path = app.places.cwd.join(&args.file);
     let text = lock.to_text();
-    fugato_runtime::write_atomically(&path, text.as_bytes()).map_err(|error| CliError::io("write", &path, &error))?;
+    fugato_runtime::write_atomically(&path, text.as_bytes())
+        .map_err(|error| CliError::io("write", &path, &error))?;
     let (n, shown) = (skills.len(), app.show_path(&path));
     if app.out.json {
         app.out.raw(text.as_bytes())?;
@@ -81,7 +82,10 @@ pub fn run_verify(args: &VerifyArgs, app: &mut App) -> Outcome {
         for drift in &drifts {
             let look = if is_failure(drift) { style::BAD } else { style::WARN };
             let words = describe(&drift.kind);
-            table.row([Cell::styled(style::NAME, drift.name.as_str()), Cell::styled(look, app.out.say(&words))]);
+            table.row([
+                Cell::styled(style::NAME, drift.name.as_str()),
+                Cell::styled(look, app.out.say(&words)),
+            ]);
         }
         table.print(&mut app.out)?;
         let n = lock.skills.len();
@@ -100,9 +104,14 @@ fn is_failure(drift: &Drift) -> bool {
 fn describe(kind: &DriftKind) -> Words {
     match kind {
         DriftKind::Missing => words!("pinned, but not installed", "已固定，但未安装"),
-        DriftKind::Extra { scope } => words!("installed in {scope}, but not pinned", "已安装在 {scope}，但未固定"),
+        DriftKind::Extra { scope } => {
+            words!("installed in {scope}, but not pinned", "已安装在 {scope}，但未固定")
+        }
         DriftKind::ScopeChanged { expected, found } => {
-            words!("now comes from {found}, was pinned in {expected}", "现在来自 {found}，固定时为 {expected}")
+            words!(
+                "now comes from {found}, was pinned in {expected}",
+                "现在来自 {found}，固定时为 {expected}"
+            )
         }
         DriftKind::Changed { files, .. } => {
             let changed: Vec<_> = files

@@ -79,7 +79,8 @@ pub fn to_prompt(args: &ToPromptArgs, app: &mut App) -> Outcome {
     let mut found = Vec::new();
     for path in &args.skill_paths {
         let dir = skill_dir(path, app)?;
-        let dir = app.places.cwd.join(&dir).canonicalize().map_err(|error| CliError::io("read", &dir, &error))?;
+        let dir =
+            app.places.cwd.join(&dir).canonicalize().map_err(|error| CliError::io("read", &dir, &error))?;
         found.push(Found::read(&dir)?);
     }
     let targets: Vec<_> = found.iter().map(Found::target).collect();

@@ -29,10 +29,9 @@ impl<'a> Resolution<'a> {
                     "rule 2: its list starts with \"+\", so the mode's list comes first, then its own",
                     "规则 2：列表以 \"+\" 开头，先是模式列表，再加自己的列表"
                 ),
-                Some(_) => words!(
-                    "rule 3: its own list replaces the mode's",
-                    "规则 3：自己的列表取代模式列表"
-                ),
+                Some(_) => {
+                    words!("rule 3: its own list replaces the mode's", "规则 3：自己的列表取代模式列表")
+                }
             },
         }
     }
