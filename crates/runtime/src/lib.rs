@@ -4,6 +4,7 @@
 //! `engine`).
 
 mod beneath;
+pub mod config;
 mod discover;
 mod files;
 pub mod manage;
@@ -12,6 +13,7 @@ mod roots;
 mod state;
 mod watch;
 
+pub use config::Config;
 pub use discover::{
     Discovery, FileEntry, IndexUse, MAX_FILE_BYTES, MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES,
     Stats, discover, discover_at, discover_paths, skill_digest,

@@ -4,28 +4,35 @@
 //! environment or a random number; a broken skill is a value with diagnostics, never a panic, never a vanished entry.
 
 pub mod archive;
-mod digest;
+mod check;
 mod description;
+mod digest;
 mod document;
 pub mod fields;
+pub mod fix;
 pub mod frontmatter;
 mod head;
 mod identity;
 mod inventory;
 pub mod limits;
 pub mod lock;
-pub mod payload;
 mod orchestrator;
+pub mod payload;
 pub mod problems;
 mod read;
+pub mod reference;
 mod rename;
 mod requote;
 #[cfg(test)]
 mod sk_tests;
+pub mod template;
 pub mod yaml;
 
-pub use digest::{STAGE_PREFIX, belongs, digest_bytes, digest_files, digest_of_entries, digest_of_sorted, is_not_content};
+pub use check::{Strictness, check};
+pub use digest::{
+    STAGE_PREFIX, belongs, digest_bytes, digest_files, digest_of_entries, digest_of_sorted, is_not_content,
+};
 pub use head::{Kind, SkillHead};
 pub use inventory::{Installed, Inventory};
-pub use rename::{RenameError, rename_in_frontmatter};
 pub use read::{Reading, SkillText, read_frontmatter, read_orchestrator, read_skill};
+pub use rename::{RenameError, rename_in_frontmatter};

@@ -189,3 +189,6 @@ fn installed(mut found: Vec<FoundSkill>, roots: &[Root], open: &[OpenRoot<'_>]) 
     };
     found.into_iter().filter_map(install).collect()
 }
+
+#[cfg(test)]
+mod tests;
