@@ -106,7 +106,7 @@ fn value_to_quote(text: &str, stumbled_at: usize) -> Option<(usize, usize)> {
         stumbled_at -= 1;
     }
     let line_start = text.get(..stumbled_at)?.rfind('\n').map_or(0, |at| at + 1);
-    if let Some(entry) = entry(text, line_start).filter(|entry| entry.can_be_misread()) {
+    if let Some(entry) = entry(text, line_start).filter(Line::can_be_misread) {
         return Some((entry.start, value_end(text, &entry)));
     }
     // The stumble may be in a continuation line: the entry is the nearest line above that is indented less.
@@ -223,7 +223,7 @@ mod tests {
         let text = "d: a: b\nphases:\n  - name: x\n    args: c: d\n  - note: e: f\nz: last\n";
         let (node, edits) = parse(text, 0).unwrap();
         assert_eq!(edits.len(), 3);
-        let shown = |node: &Node| &text[node.start..node.end];
+        let shown = |node: &Node| text.get(node.start..node.end).unwrap();
         assert_eq!(shown(node.get("d").unwrap()), "a: b");
         let phases = node.get("phases").unwrap().items().unwrap();
         assert_eq!(shown(phases[0].get("args").unwrap()), "c: d");

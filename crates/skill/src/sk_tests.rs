@@ -65,7 +65,7 @@ fn sk4_byte_order_mark_and_crlf_keep_content_and_lines() {
     let reading = read(source);
     assert!(reading.usable);
     assert_eq!(reading.head.description, "读取 PDF");
-    assert_eq!(&source[reading.body_start..], "Body\r\n");
+    assert_eq!(source.get(reading.body_start..).unwrap(), "Body\r\n");
     assert_eq!(place(only(&reading, Code::F0117)), (4, 1));
 }
 
@@ -132,7 +132,7 @@ fn sk9_a_name_that_breaks_a_rule_is_known_by_its_repair() {
         ("a--b", "two hyphens", "a-b"),
         ("My Skill", "lower case", "my-skill"),
         ("my_skill", "'_'", "my-skill"),
-        (long.as_str(), "65 characters (limit 64)", &long[..64]),
+        (long.as_str(), "65 characters (limit 64)", long.get(..64).unwrap()),
     ] {
         let reading = read_in(name, format!("---\nname: {name}\ndescription: d\n---\n").as_bytes());
         let diagnostic = only(&reading, Code::F0109);

@@ -34,7 +34,7 @@ pub(super) fn parse(text: &str, base: usize) -> Option<Node> {
             Some(_) => return None,
             // Deeper lines belong to an empty value; after any other they continue it.
             None if outer.last().is_some_and(|parent| is_empty(&parent.value)) => {
-                inner = Some((indent, vec![entry]))
+                inner = Some((indent, vec![entry]));
             }
             None => return None,
         }
