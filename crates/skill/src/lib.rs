@@ -36,7 +36,6 @@ pub use check::{Strictness, check};
 pub use digest::{
     STAGE_PREFIX, belongs, digest_bytes, digest_files, digest_of_entries, digest_of_sorted, is_not_content,
 };
-pub use digest::{belongs, digest_bytes, digest_files, digest_of_entries, digest_of_sorted, is_not_content};
 pub use head::{Kind, SkillHead};
 pub use inventory::{Installed, Inventory};
 pub use read::{Reading, SkillText, read_frontmatter, read_orchestrator, read_skill};

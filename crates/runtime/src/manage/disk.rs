@@ -13,6 +13,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone, Debug, Default)]
 pub struct Disk {
     fault: Option<Arc<Fault>>,
+    system: FileSystem,
+}
+
+/// What the file system can do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FileSystem {
+    #[default]
+    Real,
+    /// Knows plain rename only, as NFS does.
+    WithoutExchange,
+    /// Every directory of skills, and the trash, is a file system of its own.
+    OnePerDirectory,
 }
 
 #[derive(Debug)]
@@ -60,8 +72,14 @@ impl Disk {
         Self::faulty(step, Then::Fail(rustix::io::Errno::NOSPC))
     }
 
+    /// The same disk with another file system on it.
+    #[must_use]
+    pub fn with(self, system: FileSystem) -> Self {
+        Self { system, ..self }
+    }
+
     fn faulty(at: u64, then: Then) -> Self {
-        Self { fault: Some(Arc::new(Fault { at, then, done: AtomicU64::new(0) })) }
+        Self { fault: Some(Arc::new(Fault { at, then, done: AtomicU64::new(0) })), ..Self::default() }
     }
 
     /// Did the fault happen? A sweep over all steps ends when it no longer does.
@@ -120,7 +138,15 @@ impl Disk {
 
     /// Moves something to a name that must be free. [`taken`] recognises the error when it is not.
     pub(super) fn rename_new(&self, from: &Path, to: &Path) -> Result<()> {
-        at(to, self.step().and_then(|()| rename_noreplace(from, to)))
+        at(to, self.step().and_then(|()| self.try_rename_new(from, to)))
+    }
+
+    fn try_rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match self.system {
+            FileSystem::OnePerDirectory if are_apart(from, to) => Err(io::ErrorKind::CrossesDevices.into()),
+            FileSystem::WithoutExchange => plain_noreplace(from, to),
+            _ => rename_noreplace(from, to),
+        }
     }
 
     /// Moves a file over another.
@@ -130,7 +156,10 @@ impl Disk {
 
     /// Two names swap what they name, in one step no one can see the middle of. `Ok(false)`: this file system cannot.
     pub(super) fn exchange(&self, one: &Path, other: &Path) -> Result<bool> {
-        let swapped = self.step().and_then(|()| exchange(one, other));
+        let swapped = self.step().and_then(|()| match self.system {
+            FileSystem::WithoutExchange => Err(io::ErrorKind::Unsupported.into()),
+            _ => exchange(one, other),
+        });
         match swapped {
             Err(error) if is_unsupported(&error) => Ok(false),
             result => at(other, result).map(|()| true),
@@ -149,6 +178,12 @@ impl Disk {
     pub(super) fn remove_tree(&self, path: &Path) -> Result<()> {
         at(path, self.step().and_then(|()| std::fs::remove_dir_all(path)))
     }
+}
+
+/// Neither lies beside or below the other.
+fn are_apart(one: &Path, other: &Path) -> bool {
+    let holds = |a: &Path, b: &Path| a.parent().is_some_and(|parent| b.starts_with(parent));
+    !holds(one, other) && !holds(other, one)
 }
 
 /// Is the name of a [`Disk::rename_new`] in use?

@@ -3,7 +3,7 @@
 use super::disk::{Disk, DiskError, at, missing};
 use super::error::ManageError;
 use super::remove::root_and_name;
-use super::stage::Stage;
+use super::stage::{Stage, clean_on};
 use super::trash;
 use super::tree::{open_file, read_all};
 use crate::Places;
@@ -169,6 +169,7 @@ fn keep_old(
     old: &[u8],
 ) -> Result<PathBuf, ManageError> {
     let trash = trash::open(disk, places)?;
+    clean_on(disk, places, &trash)?;
     let stage = Stage::create(disk, &trash)?;
     let staged = stage.path("file");
     let kept = disk.write_new(&staged, old, 0o644).and_then(|()| {

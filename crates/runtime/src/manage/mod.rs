@@ -18,7 +18,7 @@ mod stage;
 mod trash;
 mod tree;
 
-pub use disk::{Disk, DiskError};
+pub use disk::{Disk, DiskError, FileSystem};
 pub use error::ManageError;
 pub use export::export;
 pub use file::{FileText, Written, read_file, write_file, write_file_on};

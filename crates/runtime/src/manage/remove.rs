@@ -2,7 +2,7 @@
 
 use super::disk::{Disk, at};
 use super::error::ManageError;
-use super::stage::{Stage, clean_on};
+use super::stage::clean_on;
 use super::trash;
 use crate::Places;
 use fugato_skill::Installed;
@@ -46,23 +46,12 @@ pub fn remove_on(
             None
         }
         Removal::Purge => {
-            purge(disk, root, dir, &name)?;
+            trash::purge(disk, dir)?;
             None
         }
     };
     disk.sync_dir(root)?;
     Ok(Removed { dir: dir.clone(), trash })
-}
-
-/// Out of sight in one step, then deleted: no one ever sees a skill with half its files.
-fn purge(disk: &Disk, root: &Path, dir: &Path, name: &str) -> Result<(), ManageError> {
-    let stage = Stage::create(disk, root)?;
-    if let Err(error) = disk.rename_new(dir, &stage.path(name)) {
-        stage.discard();
-        return Err(error.into());
-    }
-    stage.discard();
-    Ok(())
 }
 
 /// The directory of skills that holds this one, and the name of its own.

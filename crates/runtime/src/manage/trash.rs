@@ -1,6 +1,7 @@
 //! `$FUGATO_HOME/trash/<time>-<name>/`: what was replaced or removed, kept until a person deletes it.
 
-use super::disk::{Disk, DiskError, crosses_devices, taken};
+use super::disk::{Disk, DiskError, at, crosses_devices, taken};
+use super::stage::{Stage, clean_on};
 use super::tree::copy_tree;
 use crate::Places;
 use std::path::{Path, PathBuf};
@@ -16,38 +17,54 @@ pub(super) fn open(disk: &Disk, places: &Places) -> Result<PathBuf, DiskError> {
 /// Moves a skill (or a link to one) into the trash and says where it is now.
 pub(super) fn put(disk: &Disk, places: &Places, from: &Path, name: &str) -> Result<PathBuf, DiskError> {
     let dir = open(disk, places)?;
+    match put_as(disk, from, &dir, name) {
+        Err(error) if crosses_devices(&error) => put_copy(disk, places, from, &dir, name),
+        result => result,
+    }
+}
+
+fn put_as(disk: &Disk, from: &Path, dir: &Path, name: &str) -> Result<PathBuf, DiskError> {
     let time = stamp(SystemTime::now());
-    for attempt in 1u32.. {
+    let mut attempt = 1u32;
+    loop {
         let suffix = if attempt == 1 { String::new() } else { format!("-{attempt}") };
         let to = dir.join(format!("{time}-{name}{suffix}"));
         match disk.rename_new(from, &to) {
-            Ok(()) => return Ok(to),
-            Err(error) if taken(&error) && to.symlink_metadata().is_ok() => {}
-            Err(error) if crosses_devices(&error) => return put_copy(disk, from, &dir, &to),
+            Ok(()) => return disk.sync_dir(dir).map(|()| to),
+            Err(error) if taken(&error) && to.symlink_metadata().is_ok() => attempt += 1,
             Err(error) => return Err(error),
         }
     }
-    Ok(dir)
 }
 
-/// The trash is on another file system: the copy is complete under another name before it gets its own, and the original
-/// goes only then.
-fn put_copy(disk: &Disk, from: &Path, dir: &Path, to: &Path) -> Result<PathBuf, DiskError> {
-    let metadata = super::disk::at(from, from.symlink_metadata())?;
-    if metadata.is_symlink() {
-        disk.link(&super::disk::at(from, std::fs::read_link(from))?, to)?;
-        disk.remove_file(from)?;
-        return Ok(to.to_owned());
-    }
-    let partial = dir.join(format!(".partial-{}-{}", std::process::id(), stamp(SystemTime::now())));
-    let copied = copy_tree(disk, from, &partial).and_then(|()| disk.rename_new(&partial, to));
-    if let Err(error) = copied {
-        let _ = disk.remove_tree(&partial);
-        return Err(error);
-    }
-    disk.sync_dir(dir)?;
-    disk.remove_tree(from)?;
-    Ok(to.to_owned())
+/// The trash is on another file system: the copy is complete before it gets its name, and the original goes only then.
+fn put_copy(disk: &Disk, places: &Places, from: &Path, dir: &Path, name: &str) -> Result<PathBuf, DiskError> {
+    // Copies that crashed before they got their name. They never hold the only copy of anything.
+    let _ = clean_on(disk, places, dir);
+    let kind = at(from, from.symlink_metadata())?;
+    let stage = Stage::create(disk, dir)?;
+    let staged = stage.path(name);
+    let copied = if kind.is_symlink() {
+        at(from, std::fs::read_link(from)).and_then(|target| disk.link(&target, &staged))
+    } else if kind.is_dir() {
+        copy_tree(disk, from, &staged)
+    } else {
+        at(from, std::fs::read(from)).and_then(|bytes| disk.write_new(&staged, &bytes, 0o644))
+    };
+    let put = copied.and_then(|()| put_as(disk, &staged, dir, name));
+    stage.discard();
+    let to = put?;
+    let gone = if kind.is_dir() { purge(disk, from) } else { disk.remove_file(from) };
+    gone.map(|()| to)
+}
+
+/// Deletes a directory: out of sight in one step, so that no one ever sees a skill with half its files.
+pub(super) fn purge(disk: &Disk, dir: &Path) -> Result<(), DiskError> {
+    let Some(root) = dir.parent() else { return disk.remove_tree(dir) };
+    let stage = Stage::create(disk, root)?;
+    let moved = disk.rename_new(dir, &stage.path("purged"));
+    stage.discard();
+    moved
 }
 
 /// `20260729T081530Z`: sorts by time, and no file system objects to it.
