@@ -4,6 +4,8 @@
 //! environment or a random number; a broken skill is a value with diagnostics, never a panic, never a vanished entry.
 
 pub mod catalog;
+#[cfg(test)]
+mod fixture;
 mod head;
 mod inventory;
 pub mod policy;
@@ -14,3 +16,4 @@ pub mod tools;
 pub use head::{Kind, SkillHead};
 pub use inventory::{Installed, Inventory};
 pub use read::{Reading, SkillText, read_orchestrator, read_skill};
+pub use tools::edit_tools;
