@@ -11,6 +11,8 @@ mod digest;
 mod document;
 pub mod fields;
 pub mod fix;
+#[cfg(test)]
+mod fixture;
 pub mod frontmatter;
 mod head;
 mod identity;
@@ -40,3 +42,4 @@ pub use head::{Kind, SkillHead};
 pub use inventory::{Installed, Inventory};
 pub use read::{Reading, SkillText, read_frontmatter, read_orchestrator, read_skill};
 pub use rename::{RenameError, rename_in_frontmatter};
+pub use tools::edit_tools;

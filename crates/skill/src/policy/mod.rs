@@ -3,6 +3,7 @@
 //! Must not know files, models or time: profile and inventory in, answer out.
 
 mod diff;
+pub mod edit;
 mod key;
 mod lint;
 mod resolve;
@@ -14,3 +15,6 @@ pub(crate) use key::stamp_of;
 pub use lint::lint;
 pub use resolve::{Resolution, TraceLine, resolve};
 pub use why::{By, Level, Why};
+
+#[cfg(test)]
+mod tests;

@@ -241,3 +241,6 @@ impl Profile {
         &self.source
     }
 }
+
+#[cfg(test)]
+mod tests;

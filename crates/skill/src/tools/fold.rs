@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 pub(crate) enum Needle {
     Empty,
     /// No character has another case.
-    Exact(Finder<'static>),
+    Exact(Box<Finder<'static>>),
     Ascii {
         query: Vec<u8>,
         anchor: usize,
@@ -35,12 +35,12 @@ impl Needle {
         }
         if query.is_ascii() {
             if !query.bytes().any(|byte| byte.is_ascii_alphabetic()) {
-                return Self::Exact(Finder::new(query).into_owned());
+                return Self::Exact(Box::new(Finder::new(query).into_owned()));
             }
             return Self::ascii(query);
         }
         if query.chars().all(|c| variants(c).is_none()) {
-            return Self::Exact(Finder::new(query).into_owned());
+            return Self::Exact(Box::new(Finder::new(query).into_owned()));
         }
         let folded: Vec<char> = query.chars().map(fold).collect();
         let first = folded.first().copied().unwrap_or_default();

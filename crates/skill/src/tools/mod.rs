@@ -5,6 +5,7 @@
 
 mod call;
 mod definitions;
+pub mod edit_tools;
 
 mod fold;
 mod list;
@@ -71,3 +72,6 @@ impl ToolError {
         words!("{en}", "{zh}")
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+//! Skills and profiles for the tests of this crate.
+
+use crate::profile::Profile;
+use crate::{Installed, Inventory, SkillHead};
+use fugato_model::SkillName;
+
+/// A good skill in the global scope.
+pub(crate) fn skill(name: &str) -> Installed {
+    Installed {
+        head: SkillHead {
+            name: Some(SkillName::parse(name).unwrap()),
+            description: format!("What {name} does."),
+            ..SkillHead::default()
+        },
+        scope: "global".parse().unwrap(),
+        rank: 0,
+        dir: format!("/skills/{name}").into(),
+        file: "SKILL.md".into(),
+        digest: None,
+        diagnostics: Vec::new(),
+        usable: true,
+    }
+}
+
+pub(crate) fn internal(name: &str) -> Installed {
+    let mut skill = skill(name);
+    skill.head.internal = true;
+    skill
+}
+
+pub(crate) fn broken(name: &str) -> Installed {
+    let mut skill = skill(name);
+    skill.usable = false;
+    skill
+}
+
+pub(crate) fn inventory(names: &[&str]) -> Inventory {
+    Inventory::new(names.iter().map(|name| skill(name)).collect())
+}
+
+/// A profile that must read without errors.
+pub(crate) fn profile(text: &str) -> Profile {
+    let parsed = Profile::parse("profile.jsonc", text);
+    assert!(!parsed.has_errors(), "{:#?}", parsed.diagnostics);
+    parsed.profile.unwrap()
+}
+
+/// How many cases a property runs: few in the normal test command, a million in a soak.
+pub(crate) fn cases() -> proptest::test_runner::Config {
+    let wanted = std::env::var("FUGATO_CASES").ok().and_then(|text| text.parse().ok());
+    proptest::test_runner::Config::with_cases(wanted.unwrap_or(2_000))
+}
