@@ -112,7 +112,6 @@ impl TestEnv {
 #[expect(clippy::panic, reason = "assertions of tests")]
 impl Ran {
     /// Checks the exit code, showing everything when it differs.
-    #[must_use]
     #[track_caller]
     pub fn exits(self, code: i32) -> Self {
         assert_eq!(self.code, code, "\n--- stdout\n{}\n--- stderr\n{}", self.stdout, self.stderr);

@@ -8,7 +8,7 @@ use clap::Args;
 use clap_complete::ArgValueCandidates;
 use fugato_model::{Code, Exit, words};
 use fugato_skill::policy::edit::{self, EditError, Edited, List};
-use fugato_skill::profile::{Mode, Profile};
+use fugato_skill::profile::{Entry, Mode, Profile};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
@@ -77,19 +77,16 @@ pub fn unbind(args: &UnbindArgs, app: &mut App) -> Outcome {
 }
 
 pub fn defaults(args: &DefaultsArgs, app: &mut App) -> Outcome {
-    let names = |text: &Option<String>| -> Option<Vec<String>> {
-        text.as_ref().map(|text| {
-            text.split([',', ',', '、', ' '])
-                .map(str::trim)
-                .filter(|n| !n.is_empty())
-                .map(str::to_owned)
-                .collect()
-        })
-    };
-    let (visible, deny) = (names(&args.visible), names(&args.deny));
-    change(&args.target, app, |text, mode| {
-        edit::set_defaults(text, mode, visible.as_deref(), deny.as_deref())
-    })
+    let (visible, deny) = (entries(args.visible.as_deref())?, entries(args.deny.as_deref())?);
+    change(&args.target, app, |text, mode| edit::set_defaults(text, mode, visible.clone(), deny.clone()))
+}
+
+/// Names as people separate them, Chinese punctuation included.
+fn entries(text: Option<&str>) -> Result<Option<Vec<Entry>>, CliError> {
+    let Some(text) = text else { return Ok(None) };
+    let names = text.split([',', '，', '、', ' ']).filter(|name| !name.is_empty());
+    let entries = names.map(Entry::parse).collect::<Result<Vec<_>, _>>();
+    entries.map(Some).map_err(|error| edit_error(&EditError::Entry(error)))
 }
 
 fn change(target: &Target, app: &mut App, edit: impl Fn(&str, Mode) -> Result<Edited, EditError>) -> Outcome {
@@ -123,6 +120,9 @@ fn change(target: &Target, app: &mut App, edit: impl Fn(&str, Mode) -> Result<Ed
     } else {
         app.out.note(&words!("nothing to change", "无需更改"));
     }
+    for note in &edited.notes {
+        app.out.note(note);
+    }
     if changed && target.dry_run {
         app.out.note(&words!("nothing was written (--dry-run)", "未写入（--dry-run）"));
     }
@@ -146,10 +146,19 @@ fn write_unchanged_since(path: &Path, before: &str, after: &str) -> Result<(), C
 }
 
 fn edit_error(error: &EditError) -> CliError {
-    let mut cli = CliError::new(error.exit(), error.words());
+    let (exit, code) = match error {
+        EditError::UnknownAgent { .. } => (Exit::NotFound, Some(Code::F0220)),
+        EditError::NoMode(_) => (Exit::NotFound, Some(Code::F0214)),
+        EditError::Entry(_) | EditError::NotForList { .. } => (Exit::Usage, Some(Code::F0212)),
+        EditError::Profile(_) => (Exit::Failed, None),
+    };
+    let mut cli = CliError::new(exit, error.words());
+    if let EditError::Profile(diagnostics) = error {
+        cli = cli.diagnostics(diagnostics.clone());
+    }
     if let Some(hint) = error.hint() {
         cli = cli.hint(hint);
     }
-    cli.code = error.code();
+    cli.code = code;
     cli
 }
