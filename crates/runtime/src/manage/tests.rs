@@ -4,7 +4,7 @@ use super::disk::Disk;
 use super::*;
 use crate::{Places, skill_digest};
 use fugato_model::{Code, Exit, RelPath, Scope, SkillName};
-use fugato_skill::archive::{BundledFile, BundledSkill, Bundle, Select, write_zip};
+use fugato_skill::archive::{Bundle, BundledFile, BundledSkill, Select, write_zip};
 use fugato_skill::lock::DriftKind;
 use fugato_skill::{Installed, Inventory, SkillText, digest_bytes, read_skill};
 use std::collections::{BTreeMap, BTreeSet};
@@ -136,7 +136,9 @@ fn conflicts_preview_and_resolve_as_asked() {
     assert_eq!((error.code(), error.exit()), (Code::F0307, Exit::Conflict));
     assert_eq!(world.install(&two, OnConflict::Skip).unwrap().done, Done::Skipped);
     assert_eq!(world.visible()["voice"], one.digest());
-    let Done::Replaced { backup } = world.install(&two, OnConflict::Replace).unwrap().done else { panic!("not replaced") };
+    let Done::Replaced { backup } = world.install(&two, OnConflict::Replace).unwrap().done else {
+        panic!("not replaced")
+    };
     assert_eq!(world.visible()["voice"], two.digest());
     assert_eq!(skill_digest(&backup).unwrap().0, one.digest());
     assert!(backup.starts_with(world.places.home.join("trash")));
@@ -197,7 +199,10 @@ fn pins_are_checked_before_an_install() {
     check_pins(&pins, &[&one, &skill("other", "x")]).unwrap();
     let error = check_pins(&pins, &[&two]).unwrap_err();
     assert_eq!((error.code(), error.exit()), (Code::F0309, Exit::Refused));
-    assert!(error.words().en.contains(&one.digest().to_string()) && error.words().en.contains(&two.digest().to_string()));
+    assert!(
+        error.words().en.contains(&one.digest().to_string())
+            && error.words().en.contains(&two.digest().to_string())
+    );
 }
 
 // ---- the world ends ------------------------------------------------------------------------------------------------
@@ -232,7 +237,10 @@ fn a_crash_at_any_step_of_an_install_leaves_nothing_or_all() {
         |disk, world| install_on(disk, &world.places, &Scope::Global, &[&one], OnConflict::Fail).map(drop),
         |world, _, step| {
             let seen = world.visible();
-            assert!(seen.is_empty() || seen == BTreeMap::from([("voice".into(), one.digest())]), "step {step}");
+            assert!(
+                seen.is_empty() || seen == BTreeMap::from([("voice".into(), one.digest())]),
+                "step {step}"
+            );
             world.install(&one, OnConflict::Fail).unwrap();
             assert_eq!(world.visible()["voice"], one.digest());
             assert_eq!(world.leftovers(), 0, "step {step}");
@@ -273,7 +281,10 @@ fn a_crash_of_a_replace_without_exchange_is_repaired_by_the_next_start() {
             clean_stale_stages(&world.places, &world.root()).unwrap();
             let seen = world.visible()["voice"];
             assert!(seen == old.digest() || seen == new.digest(), "step {step}");
-            assert!(seen == old.digest() || world.trashed().contains(&old.digest()), "step {step}: the old is lost");
+            assert!(
+                seen == old.digest() || world.trashed().contains(&old.digest()),
+                "step {step}: the old is lost"
+            );
             assert_eq!(world.leftovers(), 0, "step {step}");
         },
     );
@@ -291,7 +302,10 @@ fn between_file_systems_skills_are_copied_whole_before_they_leave() {
         |world, _, step| {
             let there = visible(&world.places.scope_dir(&scope));
             assert!(!world.visible().is_empty() || !there.is_empty(), "step {step}: lost");
-            assert!(world.visible().values().chain(there.values()).all(|digest| *digest == one.digest()), "step {step}");
+            assert!(
+                world.visible().values().chain(there.values()).all(|digest| *digest == one.digest()),
+                "step {step}"
+            );
         },
     );
     at_every_step(
@@ -299,8 +313,14 @@ fn between_file_systems_skills_are_copied_whole_before_they_leave() {
         |world| drop(world.install(&one, OnConflict::Fail).unwrap()),
         |disk, world| remove_on(disk, &world.places, &world.installed("voice"), Removal::Trash).map(drop),
         |world, _, step| {
-            assert!(world.visible().contains_key("voice") || world.trashed().contains(&one.digest()), "step {step}");
-            assert!(world.visible().values().chain(&world.trashed()).all(|digest| *digest == one.digest()), "step {step}");
+            assert!(
+                world.visible().contains_key("voice") || world.trashed().contains(&one.digest()),
+                "step {step}"
+            );
+            assert!(
+                world.visible().values().chain(&world.trashed()).all(|digest| *digest == one.digest()),
+                "step {step}"
+            );
         },
     );
     let two = skill("voice", "two");
@@ -322,7 +342,9 @@ fn a_full_disk_at_any_step_undoes_everything() {
     at_every_step(
         Disk::full_at,
         |world| drop(world.install(&old, OnConflict::Fail).unwrap()),
-        |disk, world| install_on(disk, &world.places, &Scope::Global, &[&new, &other], OnConflict::Replace).map(drop),
+        |disk, world| {
+            install_on(disk, &world.places, &Scope::Global, &[&new, &other], OnConflict::Replace).map(drop)
+        },
         |world, result, step| {
             let seen = world.visible();
             match result {
@@ -394,7 +416,9 @@ fn a_crash_at_any_step_of_a_write_leaves_the_old_or_the_new_file() {
     at_every_step(
         Disk::dying_at,
         |world| drop(world.install(&voice, OnConflict::Fail).unwrap()),
-        |disk, world| write_file_on(disk, &world.places, &world.installed("voice"), &path, b"two", None).map(drop),
+        |disk, world| {
+            write_file_on(disk, &world.places, &world.installed("voice"), &path, b"two", None).map(drop)
+        },
         |world, _, step| {
             let now = fs::read(world.root().join("voice/references/guide.md")).unwrap();
             assert!(now == b"one" || now == b"two", "step {step}");
@@ -452,7 +476,10 @@ fn of_eight_concurrent_installs_one_wins_and_nothing_is_half() {
         let all: BTreeSet<_> = skills.iter().map(BundledSkill::digest).collect();
         let winner = world.visible()["voice"];
         assert!(all.contains(&winner));
-        let fresh = results.iter().filter(|result| result.as_ref().is_ok_and(|one| one.done == Done::Installed)).count();
+        let fresh = results
+            .iter()
+            .filter(|result| result.as_ref().is_ok_and(|one| one.done == Done::Installed))
+            .count();
         assert_eq!(fresh, 1, "{on_conflict:?}");
         match on_conflict {
             OnConflict::Fail => {
@@ -502,7 +529,10 @@ fn removing_a_linked_skill_removes_the_link_only() {
         let installed = world.installed("voice");
         let name = SkillName::parse("other").unwrap();
         assert!(matches!(rename(&world.places, &installed, &name), Err(ManageError::IsLink { .. })));
-        assert!(matches!(move_to_scope(&world.places, &installed, &Scope::Project), Err(ManageError::IsLink { .. })));
+        assert!(matches!(
+            move_to_scope(&world.places, &installed, &Scope::Project),
+            Err(ManageError::IsLink { .. })
+        ));
         remove(&world.places, &installed, removal).unwrap();
         assert!(target.join("SKILL.md").exists() && world.root().join("voice").symlink_metadata().is_err());
     }
@@ -529,7 +559,11 @@ fn a_skill_moves_between_scopes_and_meets_conflicts() {
 fn renaming_changes_the_directory_and_the_name_and_nothing_else() {
     let world = world();
     world.install(&skill("voice", "one"), OnConflict::Fail).unwrap();
-    fs::write(world.root().join("voice/SKILL.md"), "---\r\n# mine\r\nname: 'voice' # here\r\ndescription: d\r\n---\r\nname: voice\r\n").unwrap();
+    fs::write(
+        world.root().join("voice/SKILL.md"),
+        "---\r\n# mine\r\nname: 'voice' # here\r\ndescription: d\r\n---\r\nname: voice\r\n",
+    )
+    .unwrap();
     fs::create_dir(world.root().join("voice/.git")).unwrap();
     fs::write(world.root().join("voice/.git/config"), "mine").unwrap();
     symlink("SKILL.md", world.root().join("voice/link.md")).unwrap();
@@ -544,6 +578,11 @@ fn renaming_changes_the_directory_and_the_name_and_nothing_else() {
     assert_eq!(fs::read_link(renamed.to.join("link.md")).unwrap(), Path::new("SKILL.md"));
     assert!(fs::metadata(renamed.to.join("scripts/run.sh")).unwrap().permissions().mode() & 0o111 != 0);
     assert_eq!(world.leftovers(), 0);
+
+    // The directory has the name already, the file not yet.
+    fs::write(renamed.to.join("SKILL.md"), text("voice", "x")).unwrap();
+    rename(&world.places, &world.installed("歌声"), &name).unwrap();
+    assert_eq!(fs::read_to_string(renamed.to.join("SKILL.md")).unwrap(), text("歌声", "x"));
 }
 
 #[test]
@@ -624,7 +663,9 @@ fn files_outside_links_and_broken_skill_files_are_refused() {
     }
     assert_eq!(fs::read_to_string(world.root().join("secret")).unwrap(), "secret");
     let before = fs::read(installed.dir.join("SKILL.md")).unwrap();
-    let refused = |path: &str, bytes: &[u8]| write_file(&world.places, &installed, &rel(path), bytes, None).unwrap_err().code();
+    let refused = |path: &str, bytes: &[u8]| {
+        write_file(&world.places, &installed, &rel(path), bytes, None).unwrap_err().code()
+    };
     assert_eq!(refused("SKILL.md", b"no frontmatter"), Code::F0101);
     assert_eq!(refused("what?", b""), Code::F0308);
     assert_eq!(refused(".git/hooks/pre-commit", b""), Code::F0308);
@@ -644,7 +685,9 @@ fn an_export_is_stable_and_imports_with_the_same_digest() {
     fs::write(&file, &bytes).unwrap();
     let bundle = add_from_path(&file).unwrap();
     assert_eq!(bundle.skills, [voice]);
-    let again = install(&world.places, &Scope::Project, &bundle.select("x", Select::Only).unwrap(), OnConflict::Fail).unwrap();
+    let again =
+        install(&world.places, &Scope::Project, &bundle.select("x", Select::Only).unwrap(), OnConflict::Fail)
+            .unwrap();
     assert_eq!(Some(again[0].digest), installed.digest);
 }
 
@@ -663,10 +706,13 @@ fn a_lock_pins_and_verify_finds_what_changed() {
     world.install(&skill("d", "one"), OnConflict::Fail).unwrap();
     let drifts = verify(&world.places, &pins, &inventory(&["b", "c", "d"])).unwrap();
     let kinds: Vec<_> = drifts.iter().map(|drift| (drift.name.as_str(), &drift.kind)).collect();
-    assert!(matches!(
-        kinds[..],
-        [("a", DriftKind::Missing), ("b", DriftKind::Changed { .. }), ("d", DriftKind::Extra { .. })]
-    ), "{kinds:?}");
+    assert!(
+        matches!(
+            kinds[..],
+            [("a", DriftKind::Missing), ("b", DriftKind::Changed { .. }), ("d", DriftKind::Extra { .. })]
+        ),
+        "{kinds:?}"
+    );
 }
 
 // ---- sources -------------------------------------------------------------------------------------------------------
@@ -691,7 +737,10 @@ fn directories_are_read_by_the_rules_of_archives() {
     symlink("SKILL.md", dir.join("inside.md")).unwrap();
     let bundle = add_from_path(&dir).unwrap();
     assert_eq!(bundle.skills[0].dir_name, "voice");
-    assert_eq!(bundle.skills[0].files.keys().map(RelPath::as_str).collect::<Vec<_>>(), ["SKILL.md", "inside.md"]);
+    assert_eq!(
+        bundle.skills[0].files.keys().map(RelPath::as_str).collect::<Vec<_>>(),
+        ["SKILL.md", "inside.md"]
+    );
 
     symlink("/etc/passwd", dir.join("outside")).unwrap();
     assert_eq!(refused(&dir), Code::F0302);
@@ -703,8 +752,72 @@ fn directories_are_read_by_the_rules_of_archives() {
     fs::write(dir.join("a.md"), "").unwrap();
     assert_eq!(refused(&dir), Code::F0304);
     fs::remove_file(dir.join("A.md")).unwrap();
-    rustix::fs::mknodat(rustix::fs::CWD, dir.join("pipe"), rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        dir.join("pipe"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR,
+        0,
+    )
+    .unwrap();
     assert_eq!(refused(&dir), Code::F0302);
+}
+
+#[test]
+fn a_skill_is_found_in_a_large_repository_and_the_rest_is_not_opened() {
+    let world = world();
+    let repository = world.places.cwd.join("repo");
+    write_skill(&repository.join(".claude/skills/voice"), "voice");
+    fs::create_dir_all(repository.join("src")).unwrap();
+    for n in 0..700 {
+        fs::write(repository.join(format!("src/what? {n}")), "").unwrap();
+    }
+    symlink("/etc/passwd", repository.join("src/outside")).unwrap();
+    assert_eq!(add_from_path(&repository).unwrap().skills[0].dir_name, "voice");
+    write_skill(&repository.join("a/b/c/d/deep"), "deep");
+    assert_eq!(refused(&repository), Code::F0305);
+    for n in 0..501 {
+        fs::write(repository.join(format!(".claude/skills/voice/{n}")), "").unwrap();
+    }
+    assert_eq!(refused(&repository), Code::F0303);
+}
+
+#[test]
+fn an_orchestrator_is_installed_and_renamed_like_a_skill() {
+    let world = world();
+    let text = "---\nname: chorus\ndescription: d\nskills:\n  - voice\n---\nBody\n";
+    let file = BundledFile { bytes: text.into(), executable: false };
+    let chorus =
+        BundledSkill { dir_name: "chorus".into(), files: BTreeMap::from([(rel("oskill.md"), file)]) };
+    let outcome = world.install(&chorus, OnConflict::Fail).unwrap();
+    let mut installed = Installed { file: "oskill.md".into(), ..installed_at(&outcome) };
+    installed.head.name = Some(outcome.name.clone());
+    let renamed = rename(&world.places, &installed, &SkillName::parse("choir").unwrap()).unwrap();
+    assert_eq!(fs::read_to_string(renamed.to.join("oskill.md")).unwrap(), text.replace("chorus", "choir"));
+}
+
+fn installed_at(outcome: &Outcome) -> Installed {
+    Installed {
+        head: fugato_skill::SkillHead::default(),
+        scope: Scope::Global,
+        rank: 0,
+        dir: outcome.dir.clone(),
+        file: "SKILL.md".into(),
+        digest: Some(outcome.digest),
+        diagnostics: Vec::new(),
+        usable: true,
+    }
+}
+
+#[test]
+fn a_stage_is_not_an_installed_skill() {
+    let world = world();
+    world.install(&skill("voice", "one"), OnConflict::Fail).unwrap();
+    let stage = stage::Stage::create(&Disk::real(), &world.root()).unwrap();
+    write_skill(&stage.path("ghost"), "ghost");
+    let found = crate::discover(&crate::roots(&world.places, &crate::Selection::default()), None);
+    let names: Vec<_> = found.inventory.all().iter().map(Installed::label).collect();
+    assert_eq!(names, ["voice"]);
 }
 
 #[test]
