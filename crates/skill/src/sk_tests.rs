@@ -374,6 +374,16 @@ fn every_diagnostic_speaks_both_languages() {
     }
 }
 
+#[test]
+fn every_code_of_skill_files_has_a_page_in_both_languages() {
+    let pages = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors");
+    for code in Code::ALL.iter().filter(|code| code.as_str().starts_with("F01")) {
+        let page = std::fs::read_to_string(pages.join(format!("{code}.md"))).unwrap_or_default();
+        assert!(page.starts_with(&format!("# {code}: {}\n", code.title())), "{code}");
+        assert!(page.contains("\n## 中文\n"), "{code}");
+    }
+}
+
 /// Ten thousand skills at every start: run with `--release -- --ignored --nocapture` to see the number.
 #[test]
 #[ignore = "a measurement, only meaningful with optimisation"]
