@@ -72,8 +72,8 @@ impl LockFile {
     }
 
     /// Reads the file; `path` is what diagnostics call it.
-    pub fn parse(path: &str, bytes: &[u8]) -> Result<Self, Diagnostic> {
-        let wrong = |why| Diagnostic::error(Code::F0312, path, why);
+    pub fn parse(path: &str, bytes: &[u8]) -> Result<Self, Box<Diagnostic>> {
+        let wrong = |why| Box::new(Diagnostic::error(Code::F0312, path, why));
         // The schema first: a newer file should say so rather than complain about a field.
         let document: serde_json::Value = serde_json::from_slice(bytes)
             .map_err(|error| wrong(words!("not JSON: {error}", "不是 JSON：{error}")))?;
@@ -84,7 +84,7 @@ impl LockFile {
                 "schema is `{schema}`, expected `{expected}`",
                 "schema 是 `{schema}`，应为 `{expected}`"
             );
-            return Err(wrong(why).field("/schema"));
+            return Err(Box::new(wrong(why).field("/schema")));
         }
         let lock: Self = serde_json::from_value(document)
             .map_err(|error| wrong(words!("not a lock file: {error}", "不是锁定文件：{error}")))?;
@@ -92,11 +92,10 @@ impl LockFile {
             None => Ok(lock),
             Some((_, second)) => {
                 let name = &second.name;
-                Err(wrong(words!("`{name}` is pinned twice or out of order", "`{name}` 重复锁定或次序不对"))
-                    .hint(words!(
-                        "write it again with `fugato skill lock`",
-                        "用 `fugato skill lock` 重新生成"
-                    )))
+                let why = words!("`{name}` is pinned twice or out of order", "`{name}` 重复锁定或次序不对");
+                let hint =
+                    words!("write it again with `fugato skill lock`", "用 `fugato skill lock` 重新生成");
+                Err(Box::new(wrong(why).hint(hint)))
             }
         }
     }

@@ -5,10 +5,12 @@ use super::error::ManageError;
 use super::tree::{open_file, read_all};
 use fugato_model::{Code, Diagnostic, RelPath, Words, escape_for_terminal, words};
 use fugato_skill::archive::{
-    Bundle, Content, MAX_PACKED_BYTES, Tally, Twins, gather, is_clutter, read_zip, safe_path, sniff,
+    Bundle, Content, MAX_PACKED_BYTES, Tally, Twins, gather, is_clutter, is_skill_file, read_zip, safe_path,
+    sniff,
 };
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -60,12 +62,14 @@ fn not_packed(path: &Path, shown: &str) -> ManageError {
     )))
 }
 
-/// A directory passes the same gate as an archive: names, twins, limits, no way out.
+/// A directory passes the same gate as an archive: names, twins, limits, no way out. Files that belong to no skill are not
+/// even opened, so a skill can be added from the middle of a large repository.
 fn directory(path: &Path) -> Result<Bundle, ManageError> {
     let shown = path.to_string_lossy();
     let mut walk = Walk {
         root: path,
         shown: &shown,
+        seen: 0,
         tally: Tally::default(),
         twins: Twins::default(),
         files: BTreeMap::new(),
@@ -76,47 +80,89 @@ fn directory(path: &Path) -> Result<Bundle, ManageError> {
     gather(&shown, &top, walk.files, Vec::new()).map_err(ManageError::Invalid)
 }
 
+/// Two more than a skill may be deep, so that one which is too deep is named rather than missed.
+const MAX_SEARCH_DEPTH: usize = 6;
+/// Names looked at in search of skills; some seconds of work. A larger tree has a directory that can be named instead.
+const MAX_SEEN: usize = 20_000;
+
 struct Walk<'a> {
     root: &'a Path,
     shown: &'a str,
+    seen: usize,
     tally: Tally,
     twins: Twins,
     files: BTreeMap<RelPath, fugato_skill::archive::BundledFile>,
 }
 
+/// A directory on the way, and whether a skill file was found in it or above.
+struct Waiting {
+    dir: PathBuf,
+    prefix: String,
+    depth: usize,
+    in_skill: bool,
+}
+
 impl Walk<'_> {
     fn run(&mut self) -> Result<(), ManageError> {
-        let mut waiting: Vec<(PathBuf, String)> = vec![(self.root.to_owned(), String::new())];
-        while let Some((dir, prefix)) = waiting.pop() {
-            for entry in at(&dir, std::fs::read_dir(&dir))? {
-                let entry = at(&dir, entry)?;
-                let name = entry.file_name();
-                let name = name.to_str().ok_or_else(|| {
-                    let name = name.to_string_lossy();
-                    refuse(
-                        self.shown,
-                        Code::F0308,
-                        words!("`{prefix}{name}`: its name is not UTF-8", "`{prefix}{name}`：名称不是 UTF-8"),
-                    )
-                })?;
-                let inner = format!("{prefix}{name}");
+        let mut waiting =
+            vec![Waiting { dir: self.root.to_owned(), prefix: String::new(), depth: 0, in_skill: false }];
+        while let Some(Waiting { dir, prefix, depth, in_skill }) = waiting.pop() {
+            let entries = self.list(&dir)?;
+            let in_skill =
+                in_skill || entries.iter().any(|(name, _)| name.to_str().is_some_and(is_skill_file));
+            for (name, kind) in entries {
+                let text = name.to_string_lossy();
+                let inner = format!("{prefix}{text}");
                 // Left out before its name is judged: what is not taken need not be portable.
-                if RelPath::parse(name).is_ok_and(|path| is_clutter(&path)) {
+                if RelPath::parse(&text).is_ok_and(|path| is_clutter(&path)) {
                     continue;
                 }
-                let path = safe_path(&inner).map_err(|(code, why)| self.at(&inner, code, &why))?;
-                self.tally.entry().map_err(|(code, why)| refuse(self.shown, code, why))?;
-                let kind = at(&entry.path(), entry.file_type())?;
-                if kind.is_dir() {
-                    self.twins.directory(&path).map_err(|other| self.twin(&inner, &other))?;
-                    waiting.push((entry.path(), format!("{inner}/")));
-                } else {
-                    self.twins.file(&path).map_err(|other| self.twin(&inner, &other))?;
-                    self.take(path)?;
+                if in_skill {
+                    self.enter(&name, &inner, kind.is_dir())?;
+                }
+                if kind.is_dir() && (in_skill || depth < MAX_SEARCH_DEPTH) {
+                    let prefix = format!("{inner}/");
+                    waiting.push(Waiting { dir: dir.join(&name), prefix, depth: depth + 1, in_skill });
                 }
             }
         }
         Ok(())
+    }
+
+    fn list(&mut self, dir: &Path) -> Result<Vec<(OsString, FileType)>, ManageError> {
+        let mut entries = Vec::new();
+        for entry in at(dir, std::fs::read_dir(dir))? {
+            let entry = at(dir, entry)?;
+            entries.push((entry.file_name(), at(&entry.path(), entry.file_type())?));
+            self.seen += 1;
+            if self.seen > MAX_SEEN {
+                let why = words!("it has more than {MAX_SEEN} entries", "其中的条目超过 {MAX_SEEN} 个");
+                return Err(self.too_many(Code::F0303, why));
+            }
+        }
+        Ok(entries)
+    }
+
+    /// Takes one entry of a skill.
+    fn enter(&mut self, name: &OsStr, inner: &str, is_dir: bool) -> Result<(), ManageError> {
+        if name.to_str().is_none() {
+            return Err(self.at(inner, Code::F0308, &words!("its name is not UTF-8", "名称不是 UTF-8")));
+        }
+        let path = safe_path(inner).map_err(|(code, why)| self.at(inner, code, &why))?;
+        self.tally.entry().map_err(|(code, why)| self.too_many(code, why))?;
+        if is_dir {
+            self.twins.directory(&path).map_err(|other| self.twin(inner, &other))
+        } else {
+            self.twins.file(&path).map_err(|other| self.twin(inner, &other))?;
+            self.take(path)
+        }
+    }
+
+    fn too_many(&self, code: Code, why: Words) -> ManageError {
+        ManageError::invalid(Diagnostic::error(code, self.shown, why).hint(words!(
+            "name the directory of one skill: `fugato skill add DIR`",
+            "请指定单个技能的目录：`fugato skill add DIR`"
+        )))
     }
 
     fn take(&mut self, path: RelPath) -> Result<(), ManageError> {

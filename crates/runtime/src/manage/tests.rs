@@ -578,6 +578,11 @@ fn renaming_changes_the_directory_and_the_name_and_nothing_else() {
     assert_eq!(fs::read_link(renamed.to.join("link.md")).unwrap(), Path::new("SKILL.md"));
     assert!(fs::metadata(renamed.to.join("scripts/run.sh")).unwrap().permissions().mode() & 0o111 != 0);
     assert_eq!(world.leftovers(), 0);
+
+    // The directory has the name already, the file not yet.
+    fs::write(renamed.to.join("SKILL.md"), text("voice", "x")).unwrap();
+    rename(&world.places, &world.installed("歌声"), &name).unwrap();
+    assert_eq!(fs::read_to_string(renamed.to.join("SKILL.md")).unwrap(), text("歌声", "x"));
 }
 
 #[test]
@@ -756,6 +761,63 @@ fn directories_are_read_by_the_rules_of_archives() {
     )
     .unwrap();
     assert_eq!(refused(&dir), Code::F0302);
+}
+
+#[test]
+fn a_skill_is_found_in_a_large_repository_and_the_rest_is_not_opened() {
+    let world = world();
+    let repository = world.places.cwd.join("repo");
+    write_skill(&repository.join(".claude/skills/voice"), "voice");
+    fs::create_dir_all(repository.join("src")).unwrap();
+    for n in 0..700 {
+        fs::write(repository.join(format!("src/what? {n}")), "").unwrap();
+    }
+    symlink("/etc/passwd", repository.join("src/outside")).unwrap();
+    assert_eq!(add_from_path(&repository).unwrap().skills[0].dir_name, "voice");
+    write_skill(&repository.join("a/b/c/d/deep"), "deep");
+    assert_eq!(refused(&repository), Code::F0305);
+    for n in 0..501 {
+        fs::write(repository.join(format!(".claude/skills/voice/{n}")), "").unwrap();
+    }
+    assert_eq!(refused(&repository), Code::F0303);
+}
+
+#[test]
+fn an_orchestrator_is_installed_and_renamed_like_a_skill() {
+    let world = world();
+    let text = "---\nname: chorus\ndescription: d\nskills:\n  - voice\n---\nBody\n";
+    let file = BundledFile { bytes: text.into(), executable: false };
+    let chorus =
+        BundledSkill { dir_name: "chorus".into(), files: BTreeMap::from([(rel("oskill.md"), file)]) };
+    let outcome = world.install(&chorus, OnConflict::Fail).unwrap();
+    let mut installed = Installed { file: "oskill.md".into(), ..installed_at(&outcome) };
+    installed.head.name = Some(outcome.name.clone());
+    let renamed = rename(&world.places, &installed, &SkillName::parse("choir").unwrap()).unwrap();
+    assert_eq!(fs::read_to_string(renamed.to.join("oskill.md")).unwrap(), text.replace("chorus", "choir"));
+}
+
+fn installed_at(outcome: &Outcome) -> Installed {
+    Installed {
+        head: fugato_skill::SkillHead::default(),
+        scope: Scope::Global,
+        rank: 0,
+        dir: outcome.dir.clone(),
+        file: "SKILL.md".into(),
+        digest: Some(outcome.digest),
+        diagnostics: Vec::new(),
+        usable: true,
+    }
+}
+
+#[test]
+fn a_stage_is_not_an_installed_skill() {
+    let world = world();
+    world.install(&skill("voice", "one"), OnConflict::Fail).unwrap();
+    let stage = stage::Stage::create(&Disk::real(), &world.root()).unwrap();
+    write_skill(&stage.path("ghost"), "ghost");
+    let found = crate::discover(&crate::roots(&world.places, &crate::Selection::default()), None);
+    let names: Vec<_> = found.inventory.all().iter().map(Installed::label).collect();
+    assert_eq!(names, ["voice"]);
 }
 
 #[test]

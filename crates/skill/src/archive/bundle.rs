@@ -38,7 +38,7 @@ pub enum Select<'a> {
 
 impl Bundle {
     /// The chosen skills, in bundle order. `source` names the bundle in the error.
-    pub fn select(&self, source: &str, select: Select<'_>) -> Result<Vec<&BundledSkill>, Diagnostic> {
+    pub fn select(&self, source: &str, select: Select<'_>) -> Result<Vec<&BundledSkill>, Vec<Diagnostic>> {
         match select {
             Select::All => Ok(self.skills.iter().collect()),
             Select::Only if self.skills.len() == 1 => Ok(self.skills.iter().collect()),
@@ -46,15 +46,11 @@ impl Bundle {
                 let count = self.skills.len();
                 let names = self.names();
                 let first = self.skills.first().map(|skill| skill.dir_name.as_str()).unwrap_or_default();
-                Err(Diagnostic::error(
-                    Code::F0305,
-                    source,
-                    words!("it holds {count} skills: {names}", "其中有 {count} 个技能：{names}"),
-                )
-                .hint(words!(
+                let why = words!("it holds {count} skills: {names}", "其中有 {count} 个技能：{names}");
+                Err(vec![Diagnostic::error(Code::F0305, source, why).hint(words!(
                     "choose with `--skill {first}`, or take all with `--all`",
                     "用 `--skill {first}` 选择一个，或用 `--all` 全部添加"
-                )))
+                ))])
             }
             Select::Named(wanted) => {
                 wanted.iter().map(|name| self.find(source, name)).collect::<Result<Vec<_>, _>>()
@@ -62,7 +58,7 @@ impl Bundle {
         }
     }
 
-    fn find(&self, source: &str, name: &str) -> Result<&BundledSkill, Diagnostic> {
+    fn find(&self, source: &str, name: &str) -> Result<&BundledSkill, Vec<Diagnostic>> {
         self.skills.iter().find(|skill| skill.dir_name == name).ok_or_else(|| {
             let names = self.names();
             let shown = escape_for_terminal(name);
@@ -71,12 +67,12 @@ impl Bundle {
                 source,
                 words!("it holds no skill `{shown}`; it holds {names}", "其中没有技能 `{shown}`；有 {names}"),
             );
-            match nearest(name, self.skills.iter().map(|skill| skill.dir_name.as_str())) {
+            vec![match nearest(name, self.skills.iter().map(|skill| skill.dir_name.as_str())) {
                 Some(near) => {
                     error.hint(words!("did you mean `--skill {near}`?", "是否想输入 `--skill {near}`？"))
                 }
                 None => error,
-            }
+            }]
         })
     }
 

@@ -7,7 +7,7 @@ use std::io::Write as _;
 
 /// 1980-01-01 00:00, the first moment a zip can name.
 const TIME: u16 = 0;
-const DATE: u16 = 0b0000000_0001_00001;
+const DATE: u16 = 1 << 5 | 1;
 /// Made by Unix, version 2.0: so that the executable bit is read.
 const MADE_BY: u16 = 3 << 8 | 20;
 const NEEDS: u16 = 20;
