@@ -66,10 +66,6 @@ impl Printer {
         terminal_size::terminal_size().map(|(width, _)| usize::from(width.0).max(20))
     }
 
-    pub fn is_terminal(&self) -> bool {
-        std::io::stdout().is_terminal()
-    }
-
     /// One line of data.
     pub fn line(&mut self, text: impl std::fmt::Display) -> Result<(), CliError> {
         writeln!(self.out, "{text}").map_err(CliError::output)

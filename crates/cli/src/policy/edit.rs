@@ -103,7 +103,10 @@ fn change(target: &Target, app: &mut App, edit: impl Fn(&str, Mode) -> Result<Ed
     };
     let mode = target.mode.as_deref().map(parse_mode).transpose()?.unwrap_or(profile.mode);
     let text = String::from_utf8(bytes).map_err(|error| CliError::internal(&error))?;
-    let edited = edit(&text, mode).map_err(|error| edit_error(&error))?;
+    let edited = edit(&text, mode).map_err(|error| match &error {
+        EditError::UnknownAgent { id, .. } => crate::policy::unknown_agent(id, profile.agents(mode)),
+        _ => edit_error(&error),
+    })?;
     let changed = edited.text != text;
     if changed && !target.dry_run {
         write_unchanged_since(&path, &text, &edited.text)?;

@@ -67,28 +67,27 @@ pub struct Opened {
     pub profile: Profile,
     pub mode: Mode,
     pub discovery: Discovery,
-    pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads a profile; errors in it are the caller's to show (a policy with errors resolves to nothing).
+/// Reads a profile; one with errors gives nothing to anybody. Its warnings are `policy lint`'s to show.
 pub fn open(args: &ProfileArgs, app: &App) -> Result<Opened, CliError> {
-    let (profile, diagnostics) = read_profile(&args.profile, app)?;
+    let profile = read_profile(&args.profile, app)?;
     let mode = match &args.mode {
         None => profile.mode,
         Some(text) => parse_mode(text)?,
     };
     let discovery = app.discover(&app.roots(&args.selection, Some(&profile)));
-    Ok(Opened { profile, mode, discovery, diagnostics })
+    Ok(Opened { profile, mode, discovery })
 }
 
-pub fn read_profile(path: &Path, app: &App) -> Result<(Profile, Vec<Diagnostic>), CliError> {
+pub fn read_profile(path: &Path, app: &App) -> Result<Profile, CliError> {
     let full = app.places.cwd.join(path);
     let bytes = read_profile_bytes(&full)?;
     let shown = app.show_path(&full);
     let parsed = Profile::parse_bytes(&shown, &bytes);
     match parsed.profile {
         Some(profile) if !parsed.diagnostics.iter().any(Diagnostic::is_error) => {
-            Ok((profile, parsed.diagnostics))
+            Ok(profile)
         }
         _ => {
             let n = parsed.diagnostics.iter().filter(|d| d.is_error()).count();
@@ -129,6 +128,11 @@ pub fn parse_mode(text: &str) -> Result<Mode, CliError> {
     })
 }
 
+pub fn unknown_agent(id: &str, agents: &[Agent]) -> CliError {
+    let known: Vec<_> = agents.iter().map(|agent| agent.id.as_str()).collect();
+    CliError::unknown(("agent", "代理"), id, known).code(Code::F0220)
+}
+
 impl Opened {
     pub fn agents(&self) -> &[Agent] {
         self.profile.agents(self.mode)
@@ -136,14 +140,7 @@ impl Opened {
 
     pub fn agent(&self, id: &str) -> Result<&Agent, CliError> {
         let found = self.agents().iter().find(|agent| agent.id.as_str() == id);
-        found.ok_or_else(|| {
-            CliError::unknown(
-                ("agent", "代理"),
-                id,
-                self.agents().iter().map(|agent| agent.id.as_str()).collect::<Vec<_>>(),
-            )
-            .code(Code::F0220)
-        })
+        found.ok_or_else(|| unknown_agent(id, self.agents()))
     }
 
     pub fn resolve<'a>(&'a self, agent: &'a Agent) -> Resolution<'a> {

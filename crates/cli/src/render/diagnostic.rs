@@ -15,8 +15,8 @@ pub fn report(diagnostic: &Diagnostic, printer: &Printer) -> String {
     };
     let message = diagnostic.message.in_lang(lang);
     let message = match &diagnostic.field {
-        Some(field) => format!("{field}{field_separator}{message}"),
-        None => message.to_owned(),
+        Some(field) if !names(message, field) => format!("{field}{field_separator}{message}"),
+        _ => message.to_owned(),
     };
     let message = safe(&message);
     let path = safe(&diagnostic.path);
@@ -49,6 +49,11 @@ pub fn report(diagnostic: &Diagnostic, printer: &Printer) -> String {
         group = group.element(help.message(hint.as_str()));
     }
     Renderer::styled().decor_style(DecorStyle::Ascii).render(&[group])
+}
+
+/// Does the sentence name the field itself?
+fn names(message: &str, field: &str) -> bool {
+    message.contains(&format!("`{field}`")) || message.starts_with(&format!("{field} "))
 }
 
 /// One line: `file:line:col: field: message`, safe for a terminal.

@@ -20,12 +20,6 @@ impl Width {
         }
     }
 
-    /// Pads with spaces to `cells`.
-    pub fn pad(self, text: &str, cells: usize) -> String {
-        let missing = cells.saturating_sub(self.of(text));
-        format!("{text}{}", " ".repeat(missing))
-    }
-
     /// Cuts at a grapheme so that the result, with its ellipsis, fits into `cells`.
     pub fn cut(self, text: &str, cells: usize) -> String {
         if self.of(text) <= cells {
@@ -57,7 +51,6 @@ mod tests {
         assert_eq!(width.of("技能 a"), 6);
         assert_eq!(width.cut("写作规则说明", 7), "写作规…");
         assert_eq!(width.of(&width.cut("写作规则说明", 6)), 5);
-        assert_eq!(width.pad("技能", 6), "技能  ");
         assert_eq!(width.cut("👩‍🚀👩‍🚀👩‍🚀", 5), "👩‍🚀👩‍🚀…");
     }
 

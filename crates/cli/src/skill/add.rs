@@ -56,9 +56,9 @@ pub fn run(args: &AddArgs, app: &mut App) -> Outcome {
         (false, true) => Select::Only,
         (false, false) => Select::Named(&args.skills),
     };
-    let chosen = bundle.select(&app.show_path(&source), select).map_err(|diagnostic| {
+    let chosen = bundle.select(&app.show_path(&source), select).map_err(|diagnostics| {
         let exit = if args.skills.is_empty() { Exit::Usage } else { Exit::NotFound };
-        CliError::new(exit, words!("nothing was changed", "没有做任何更改")).diagnostics(vec![diagnostic])
+        CliError::new(exit, words!("nothing was changed", "没有做任何更改")).diagnostics(diagnostics)
     })?;
     if args.dry_run {
         return preview(&chosen, &scope, app);

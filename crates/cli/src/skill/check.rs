@@ -37,16 +37,17 @@ enum FixLevel {
 }
 
 pub fn run(args: &CheckArgs, app: &mut App) -> Outcome {
-    let exit = once(args, app)?;
     if !args.watch {
-        return Ok(exit);
+        return once(args, app);
     }
     let roots: Vec<Root> = if args.paths.is_empty() {
         app.roots(&args.selection, None)
     } else {
         args.paths.iter().map(|path| Root::new(Scope::Global, 0, app.places.cwd.join(path))).collect()
     };
+    // Watching starts before the first look, so that no change falls between.
     let mut watch = super::list::start_watch(&roots)?;
+    once(args, app)?;
     loop {
         app.out.flush()?;
         if watch.next(Duration::from_secs(3600)).is_some() {

@@ -33,7 +33,7 @@ pub fn run(args: &ExportArgs, app: &mut App) -> Outcome {
     if path.exists() && !args.force {
         let shown = app.show_path(&path);
         return Err(CliError::new(
-            fugato_model::Exit::Conflict,
+            Exit::Conflict,
             words!("`{shown}` exists", "`{shown}` 已存在"),
         )
         .hint(words!("overwrite it with --force", "用 --force 覆盖")));

@@ -46,18 +46,15 @@ pub fn run(args: &ListArgs, app: &mut App) -> Outcome {
         _ => {}
     }
     let roots = app.roots(&selection, None);
-    let discovery = app.discover(&roots);
-    print(args, scope.as_ref(), &roots, &discovery, app)?;
-    if !args.watch {
-        return Ok(Exit::Ok);
-    }
-    let mut watch = start_watch(&roots)?;
+    // Watching starts before the first look, so that no change falls between.
+    let watch = args.watch.then(|| start_watch(&roots)).transpose()?;
+    print(args, scope.as_ref(), &roots, &app.discover(&roots), app)?;
+    let Some(mut watch) = watch else { return Ok(Exit::Ok) };
     loop {
         app.out.flush()?;
         if watch.next(Duration::from_secs(3600)).is_some() {
-            let discovery = app.discover(&roots);
             app.out.line("")?;
-            print(args, scope.as_ref(), &roots, &discovery, app)?;
+            print(args, scope.as_ref(), &roots, &app.discover(&roots), app)?;
         }
     }
 }

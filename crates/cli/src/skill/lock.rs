@@ -70,7 +70,7 @@ pub fn run_verify(args: &VerifyArgs, app: &mut App) -> Outcome {
     })?;
     let lock = LockFile::parse(&app.show_path(&path), &bytes).map_err(|diagnostic| {
         CliError::failed(words!("the lock file cannot be used", "锁定文件无法使用"))
-            .diagnostics(vec![diagnostic])
+            .diagnostics(vec![*diagnostic])
     })?;
     let inventory = app.discover(&app.roots(&args.selection, None)).inventory;
     let drifts = manage::verify(&app.places, &lock, &inventory).map_err(|error| manage_error(&error))?;

@@ -22,7 +22,7 @@ pub struct ReadArgs {
     #[arg(long, value_name = "LINE", default_value = "1")]
     offset: String,
     /// At most this many lines
-    #[arg(long, value_name = "LINES")]
+    #[arg(long, value_name = "LINES", allow_negative_numbers = true)]
     limit: Option<usize>,
     #[command(flatten)]
     agent: AgentView,

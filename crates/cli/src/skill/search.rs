@@ -24,10 +24,10 @@ pub struct SearchArgs {
     #[arg(long, value_name = "FILE")]
     path: Option<String>,
     /// At most this many hits per skill
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, allow_negative_numbers = true)]
     limit: usize,
     /// Lines around each hit
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    #[arg(long, value_name = "N", default_value_t = 2, allow_negative_numbers = true)]
     context: usize,
     #[command(flatten)]
     agent: AgentView,

@@ -128,7 +128,8 @@ fn every_bad_skill_file_is_named_and_harms_no_neighbour() {
         let found = bad["diagnostics"].as_array().unwrap();
         let found = found.iter().find(|d| d["code"] == case.code).unwrap_or_else(|| panic!("{id}: {bad:#}"));
         assert_eq!(found["severity"], case.severity, "{id}");
-        assert!(found["line"].as_u64().is_some(), "{id} has no line: {found:#}");
+        // A file that is too large is not read, so there is no line to name.
+        assert!(found["line"].as_u64().is_some() || id == "SK22", "{id} has no line: {found:#}");
         assert!(found["path"].as_str().unwrap().contains("SKILL.md"), "{id}");
         let text = found.to_string();
         for word in case.says {
@@ -303,7 +304,8 @@ fn every_bad_profile_is_named_with_its_place() {
         let ran = env.fugato("policy lint p.jsonc");
         assert_eq!(ran.code, code, "{id}\n{}{}", ran.stdout, ran.stderr);
         ran.says(&words);
-        if code != 0 {
+        // A stale deny is the author's problem, not the agents': a deleted skill must not stop a profile.
+        if code != 0 && id != "PR10" {
             // Fail closed: nobody resolves anything from it.
             let resolved = env.fugato("policy resolve p.jsonc --json");
             assert!(resolved.code != 0 || !resolved.stdout.contains("\"installed\""), "{id}");
