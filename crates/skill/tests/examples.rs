@@ -100,3 +100,38 @@ fn the_director_example_is_the_seeds() {
         assert_eq!(seen("state_clerk").0.len(), 1);
     }
 }
+
+/// Each page of a profile error shows a profile that really gives that error.
+#[test]
+fn the_pages_of_profile_errors_show_what_they_say() {
+    let mut installed = vec!["a", "voice-critic", "scripts-experimental", "experimental"]
+        .into_iter()
+        .map(|name| (name, true))
+        .collect::<Vec<_>>();
+    installed.push(("broken-skill", false));
+    let skills = installed.into_iter().map(|(name, usable)| Installed {
+        head: SkillHead { name: Some(SkillName::parse(name).unwrap()), ..SkillHead::default() },
+        scope: fugato_model::Scope::Global,
+        rank: 0,
+        dir: format!("/skills/{name}").into(),
+        file: "SKILL.md".into(),
+        digest: None,
+        diagnostics: Vec::new(),
+        usable,
+    });
+    let inventory = Inventory::new(skills.collect());
+    for code in fugato_model::Code::ALL.iter().filter(|code| code.as_str().starts_with("F02")) {
+        let path = examples().join(format!("../docs/errors/{code}.md"));
+        let page = std::fs::read_to_string(&path).unwrap_or_else(|_| panic!("no page for {code}"));
+        assert!(page.starts_with(&format!("# {code}: {}\n", code.title())), "{code}");
+        assert!(page.contains("\n## 中文\n"), "{code}");
+        let example = page.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+        let parsed = Profile::parse("p", example);
+        let linted =
+            parsed.profile.iter().flat_map(|profile| policy::lint(profile, &inventory)).collect::<Vec<_>>();
+        assert!(
+            parsed.diagnostics.iter().chain(&linted).any(|found| found.code == *code),
+            "{code}: {example}"
+        );
+    }
+}

@@ -381,6 +381,8 @@ fn stages_must_fit_the_nodes() {
 }
 
 proptest::proptest! {
+    #![proptest_config(crate::fixture::cases())]
+
     #[test]
     fn any_text_is_answered(text in "(\\PC|\n){0,80}|[\\[\\]{}\",:/*+a\\\\ \n]{0,60}") {
         let parsed = parse(&text);
