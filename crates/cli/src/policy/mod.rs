@@ -86,9 +86,7 @@ pub fn read_profile(path: &Path, app: &App) -> Result<Profile, CliError> {
     let shown = app.show_path(&full);
     let parsed = Profile::parse_bytes(&shown, &bytes);
     match parsed.profile {
-        Some(profile) if !parsed.diagnostics.iter().any(Diagnostic::is_error) => {
-            Ok(profile)
-        }
+        Some(profile) if !parsed.diagnostics.iter().any(Diagnostic::is_error) => Ok(profile),
         _ => {
             let n = parsed.diagnostics.iter().filter(|d| d.is_error()).count();
             Err(CliError::failed(words!(

@@ -32,11 +32,8 @@ pub fn run(args: &ExportArgs, app: &mut App) -> Outcome {
     let path = app.places.cwd.join(&output);
     if path.exists() && !args.force {
         let shown = app.show_path(&path);
-        return Err(CliError::new(
-            Exit::Conflict,
-            words!("`{shown}` exists", "`{shown}` 已存在"),
-        )
-        .hint(words!("overwrite it with --force", "用 --force 覆盖")));
+        return Err(CliError::new(Exit::Conflict, words!("`{shown}` exists", "`{shown}` 已存在"))
+            .hint(words!("overwrite it with --force", "用 --force 覆盖")));
     }
     fugato_runtime::write_atomically(&path, &bytes).map_err(|error| CliError::io("write", &path, &error))?;
     let (name, shown, size) = (skill.label(), app.show_path(&path), bytes.len());

@@ -3,6 +3,7 @@
 //! Owns the reading of the file and the shape of what was read. Knows nothing of what is installed: that a name is
 //! stale is the business of [`crate::policy`].
 
+mod agents;
 mod block;
 mod entry;
 mod fields;

@@ -190,6 +190,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::fixture::cases())]
+
         #[test]
         fn the_first_match_is_that_of_folding_everything(
             query in "[a-cA-CéÉßẞ中ςσΣ ]{1,4}", text in "[a-cA-CéÉßẞ中ςσΣ \n]{0,40}"

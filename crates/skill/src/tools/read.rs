@@ -217,6 +217,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::fixture::one_in(16))]
+
         #[test]
         fn pages_joined_are_the_file(
             parts in proptest::collection::vec(("[\\PC\r]{0,20}", 1usize..4000, prop::bool::ANY), 0..12),

@@ -246,6 +246,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::fixture::cases())]
+
         /// Against the plain way: lines, a set of line numbers, groups of neighbours.
         #[test]
         fn hits_are_those_of_a_line_by_line_search(text in "[ab\n]{0,60}", context in 0usize..3) {
