@@ -119,10 +119,7 @@ mod tests {
     fn fugato_home_comes_first_and_relative_data_directories_are_ignored() {
         assert_eq!(places(&[("FUGATO_HOME", "/f"), ("HOME", "/h")]).home, Path::new("/f"));
         assert_eq!(places(&[("FUGATO_HOME", "state")]).home, Path::new("/work/项目/state"));
-        assert_eq!(
-            places(&[("HOME", "/h"), ("XDG_DATA_HOME", "relative")]).home.strip_prefix("/h").is_ok(),
-            true
-        );
+        assert!(places(&[("HOME", "/h"), ("XDG_DATA_HOME", "relative")]).home.starts_with("/h"));
         assert_eq!(places(&[("HOME", "/h"), ("XDG_DATA_HOME", "/d")]).home, Path::new("/d/fugato"));
         assert_eq!(places(&[("HOME", "")]).home, Path::new("/work/项目/.fugato"));
     }

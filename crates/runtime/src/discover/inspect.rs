@@ -138,7 +138,7 @@ pub(super) fn inspect(
         (None, Some(_)) if kept => return inspect(dir, None, scratch),
         (None, _) => Reading::default(),
     };
-    finish(contents, file, reading, shown)
+    finish(&contents, file, reading, shown)
 }
 
 fn skill_files_of(contents: &Contents) -> Vec<String> {
@@ -159,9 +159,9 @@ fn reading_of(known: &Remembered<'_>, file: &str, shown: &str) -> Reading {
     Reading { head: known.entry.head.clone(), diagnostics, usable, ..Reading::default() }
 }
 
-fn finish(contents: Contents, file: String, reading: Reading, shown: &str) -> Inspected {
+fn finish(contents: &Contents, file: String, reading: Reading, shown: &str) -> Inspected {
     let mut around: Vec<_> = contents.problems.iter().map(|problem| problem.diagnostic(shown)).collect();
-    around.extend(missing_side_file(&reading.head, &contents, &file, shown));
+    around.extend(missing_side_file(&reading.head, contents, &file, shown));
     let entry = SkillEntry {
         dirs: contents.dirs.iter().map(|(path, stamp)| (path.as_str(), *stamp)).collect(),
         files: contents.files.iter().map(|file| (file.path.as_str(), file.stamp, file.digest)).collect(),

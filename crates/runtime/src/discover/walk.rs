@@ -4,7 +4,7 @@
 //! change: a directory whose stamp is that of the index is not listed, a skill whose stamps are is not read.
 
 use super::contents::{SKILL_FILES, Scratch};
-use super::index::{Child, ContainerEntry, Entry};
+use super::index::{Bytes, Child, ContainerEntry, Entry};
 use super::inspect::{Inspected, OpenDir, Remembered, Shown, inspect};
 use super::stamp::{Stamp, kind_of};
 use crate::Root;
@@ -160,7 +160,7 @@ impl<'a> Worker<'a, '_> {
                 }
             }
             Some((bytes, Entry::Skill(entry))) => {
-                let known = Remembered { entry, scanned_ns: root.scanned_ns };
+                let known = Remembered { entry: *entry, scanned_ns: root.scanned_ns };
                 if known.is_unchanged(root.fd.as_fd(), &task.path, &mut self.path) {
                     let shown = Shown { before: root.shown_before, now: &root.root.shown };
                     self.skill(task, known.into_inspected(&shown));
@@ -214,7 +214,7 @@ impl<'a> Worker<'a, '_> {
             };
             let enter = !std::str::from_utf8(name).is_ok_and(fugato_skill::is_not_content);
             if enter && matches!(kind, FileType::Directory | FileType::Symlink) {
-                children.push(Child { name, is_link: kind == FileType::Symlink });
+                children.push(Child { name: Bytes(name), is_link: kind == FileType::Symlink });
             }
         }
         self.container(task, &children);
@@ -235,12 +235,12 @@ impl<'a> Worker<'a, '_> {
             return;
         }
         for child in children {
-            let mut path = Vec::with_capacity(task.path.len() + 1 + child.name.len());
+            let mut path = Vec::with_capacity(task.path.len() + 1 + child.name.0.len());
             if !task.path.is_empty() {
                 path.extend_from_slice(&task.path);
                 path.push(b'/');
             }
-            path.extend_from_slice(child.name);
+            path.extend_from_slice(child.name.0);
             let depth = task.depth + 1;
             self.found.next.push(Task { root: task.root, path, depth, is_link: child.is_link });
         }
