@@ -34,6 +34,7 @@ pub(crate) fn read(fields: &mut Fields<'_>, entry: Option<&Entry>) -> Option<Str
     usable.then(|| text.chars().take(KEPT_DESCRIPTION_CHARS).collect())
 }
 
+#[derive(Clone, Copy)]
 enum Accepted {
     AsText,
     No,

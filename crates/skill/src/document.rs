@@ -29,7 +29,7 @@ pub(crate) struct Broken {
 
 /// Opens a skill file. Never looks past the limits.
 pub(crate) fn open(text: SkillText<'_>) -> Result<Document<'_>, Box<Broken>> {
-    let source = decode(text).map_err(|diagnostic| broken(diagnostic, 0))?;
+    let source = decode(text).map_err(|diagnostic| broken(*diagnostic, 0))?;
     let split = frontmatter::split(source).map_err(|error| {
         let blank = if source.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
         broken(problems::no_frontmatter(text.path, source, error, text.dir_name), blank)
@@ -49,17 +49,18 @@ pub(crate) fn open(text: SkillText<'_>) -> Result<Document<'_>, Box<Broken>> {
 }
 
 /// The text of a skill file, if it is text and not too long.
-pub(crate) fn decode(text: SkillText<'_>) -> Result<&str, Diagnostic> {
+pub(crate) fn decode(text: SkillText<'_>) -> Result<&str, Box<Diagnostic>> {
     if text.bytes.len() > SKILL_FILE_BYTES {
-        return Err(problems::too_large(text.path, text.bytes.len() as u64, SKILL_FILE_BYTES));
+        return Err(Box::new(problems::too_large(text.path, text.bytes.len() as u64, SKILL_FILE_BYTES)));
     }
     match std::str::from_utf8(text.bytes) {
         // Plain characters in UTF-16 without its mark are valid UTF-8 full of zeros.
         Ok(source) if !(source.contains('\0') && problems::looks_like_utf16(text.bytes)) => Ok(source),
-        Ok(_) => Err(problems::not_utf8(text.path, text.bytes, "")),
+        Ok(_) => Err(Box::new(problems::not_utf8(text.path, text.bytes, ""))),
         Err(error) => {
             let valid = text.bytes.get(..error.valid_up_to()).unwrap_or_default();
-            Err(problems::not_utf8(text.path, text.bytes, std::str::from_utf8(valid).unwrap_or_default()))
+            let valid = std::str::from_utf8(valid).unwrap_or_default();
+            Err(Box::new(problems::not_utf8(text.path, text.bytes, valid)))
         }
     }
 }

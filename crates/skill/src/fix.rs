@@ -214,6 +214,22 @@ mod tests {
 
     proptest! {
         #[test]
+        fn fixing_ends_with_nothing_left_to_fix(
+            name in "[A-Za-z0-9_é: -]{0,9}",
+            description in "[A-Za-z:\"'\\\\ @-]{1,12}",
+            more in "((alowed-tools|licence|Metadata|internal|debug|x): (yes|[a-z: ]{0,5}|'on'))?",
+        ) {
+            let mut source = format!("---\nname: {name}\ndescription: {description}\n{more}\n---\n");
+            let usable = read_skill(text(&source)).usable;
+            for _ in 0..3 {
+                source = fixed(&source);
+            }
+            let again = read_skill(text(&source));
+            prop_assert!(again.diagnostics.iter().all(|d| d.fix.is_none()), "{source}\n{:#?}", again.diagnostics);
+            prop_assert!(again.usable || !usable, "a fix broke {source}");
+        }
+
+        #[test]
         fn moving_phases_loses_no_line(
             before in "((license: MIT|# note|compatibility: x|metadata:\n  a: b)\n){0,1}",
             after in "((tags: t|\n|# note|version: '1')\n){0,2}",

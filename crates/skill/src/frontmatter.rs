@@ -66,7 +66,7 @@ mod tests {
 
     fn parts(source: &str) -> (&str, &str) {
         let split = split(source).unwrap();
-        (&source[split.yaml], &source[split.body_start..])
+        (source.get(split.yaml).unwrap(), source.get(split.body_start..).unwrap())
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! say how it runs are read when it runs.
 
 use crate::frontmatter::{self, BYTE_ORDER_MARK, SplitError};
+use crate::yaml::Node;
 use crate::{Kind, Reading, SkillHead, SkillText, document, limits};
 use fugato_model::{Code, Diagnostic, SkillName, words};
 
@@ -9,7 +10,7 @@ pub(crate) fn read(text: SkillText<'_>) -> Reading {
     let source = match document::decode(text) {
         Ok(source) => source,
         Err(diagnostic) => {
-            return Reading { diagnostics: vec![diagnostic], head: head(), ..Reading::default() };
+            return Reading { diagnostics: vec![*diagnostic], head: head(), ..Reading::default() };
         }
     };
     match frontmatter::split(source) {
@@ -29,11 +30,11 @@ fn head() -> SkillHead {
 fn with_frontmatter(text: SkillText<'_>, source: &str) -> Reading {
     match document::open(text) {
         Ok(opened) => {
-            let field = |key: &str| opened.root.get(key).and_then(|node| node.text()).map(str::trim);
+            let field = |key: &str| opened.root.get(key).and_then(Node::text).map(str::trim);
             let mut head = head();
             head.description = field("description").unwrap_or_default().to_owned();
             head.declared_name = field("name").filter(|name| !name.is_empty()).map(str::to_owned);
-            head.internal = opened.root.get("internal").and_then(|node| node.as_bool()) == Some(true);
+            head.internal = opened.root.get("internal").and_then(Node::as_bool) == Some(true);
             finish(text, source, opened.body_start, head, opened.diagnostics)
         }
         Err(broken) => Reading {

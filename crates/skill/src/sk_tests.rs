@@ -65,7 +65,7 @@ fn sk4_byte_order_mark_and_crlf_keep_content_and_lines() {
     let reading = read(source);
     assert!(reading.usable);
     assert_eq!(reading.head.description, "读取 PDF");
-    assert_eq!(&source[reading.body_start..], "Body\r\n");
+    assert_eq!(source.get(reading.body_start..).unwrap(), "Body\r\n");
     assert_eq!(place(only(&reading, Code::F0117)), (4, 1));
 }
 
@@ -132,7 +132,7 @@ fn sk9_a_name_that_breaks_a_rule_is_known_by_its_repair() {
         ("a--b", "two hyphens", "a-b"),
         ("My Skill", "lower case", "my-skill"),
         ("my_skill", "'_'", "my-skill"),
-        (long.as_str(), "65 characters (limit 64)", &long[..64]),
+        (long.as_str(), "65 characters (limit 64)", long.get(..64).unwrap()),
     ] {
         let reading = read_in(name, format!("---\nname: {name}\ndescription: d\n---\n").as_bytes());
         let diagnostic = only(&reading, Code::F0109);
@@ -374,12 +374,22 @@ fn every_diagnostic_speaks_both_languages() {
     }
 }
 
+#[test]
+fn every_code_of_skill_files_has_a_page_in_both_languages() {
+    let pages = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/errors");
+    for code in Code::ALL.iter().filter(|code| code.as_str().starts_with("F01")) {
+        let page = std::fs::read_to_string(pages.join(format!("{code}.md"))).unwrap_or_default();
+        assert!(page.starts_with(&format!("# {code}: {}\n", code.title())), "{code}");
+        assert!(page.contains("\n## 中文\n"), "{code}");
+    }
+}
+
 /// Ten thousand skills at every start: run with `--release -- --ignored --nocapture` to see the number.
 #[test]
 #[ignore = "a measurement, only meaningful with optimisation"]
 fn ten_thousand_skills_are_read_in_well_under_100_ms() {
     let plain = "---\nname: pdf-tools\ndescription: Extract text and tables from PDF files, fill forms and merge documents. Use when the user mentions PDF files or forms.\nlicense: Apache-2.0\nallowed-tools: Read, Write, Bash(python:*)\nmetadata:\n  author: example\n  version: \"1.0\"\n---\n# Body\n";
-    let full = plain.replace("  author: example\n", "  tags: [pdf, forms]\n");
+    let full = plain.replace("  author: example\n", "  note: >\n    pdf forms\n");
     for (what, source) in [("simple", plain), ("full parser", &full)] {
         let started = std::time::Instant::now();
         for _ in 0..10_000 {

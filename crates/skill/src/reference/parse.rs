@@ -3,8 +3,9 @@
 use super::{Properties, ReferenceError, Target, python};
 use crate::frontmatter::{self, SplitError};
 use crate::limits::FRONTMATTER_BYTES;
-use crate::yaml::{self, Entry, Layout, Node, NodeKind, Problem, YamlError};
+use crate::yaml::{self, Entry, Layout, Node, NodeKind, Problem, Style, YamlError};
 use serde_json::{Map, Value};
+use std::ops::Range;
 
 /// The frontmatter as an ordered object, and the body without surrounding white space.
 pub fn parse(content: &str) -> Result<(Map<String, Value>, String), ReferenceError> {
@@ -32,6 +33,9 @@ pub fn parse(content: &str) -> Result<(Map<String, Value>, String), ReferenceErr
     }
     let root =
         yaml::parse(yaml, split.yaml.start).map_err(|error| invalid(error.start, &sentence(&error)))?;
+    if let Some(at) = misplaced_tab(&content, split.yaml.clone(), &root) {
+        return Err(invalid(at, "a tab cannot start any token"));
+    }
     if let Some((at, what)) = disallowed(&content, &root) {
         return Err(invalid(at, what));
     }
@@ -91,6 +95,44 @@ fn value(node: &Node) -> Value {
         NodeKind::Mapping { entries, .. } => Value::Object(
             entries.iter().map(|entry| (entry.name().to_owned(), value(&entry.value))).collect(),
         ),
+    }
+}
+
+/// A tab outside of quotes, block scalars and comments: the reference's scanner refuses what other YAML readers skip.
+fn misplaced_tab(content: &str, yaml: Range<usize>, root: &Node) -> Option<usize> {
+    let head = content.get(..yaml.end)?;
+    let mut protected = Vec::new();
+    collect_protected(root, &mut protected);
+    // Scalars are in reading order: the last one that starts before the tab may contain it.
+    let is_protected = |tab: usize| {
+        let before = protected.partition_point(|(start, _)| *start < tab);
+        before.checked_sub(1).and_then(|last| protected.get(last)).is_some_and(|(_, end)| tab < *end)
+    };
+    let mut line_start = 0;
+    for line in head.split_inclusive('\n') {
+        let is_comment = line.trim_start().starts_with('#');
+        let code = if is_comment { "" } else { line.split(" #").next().unwrap_or_default() };
+        let mut tabs = code.match_indices('\t').map(|(at, _)| line_start + at);
+        if let Some(tab) = tabs.find(|tab| !is_protected(*tab)) {
+            return Some(tab);
+        }
+        line_start += line.len();
+    }
+    None
+}
+
+/// Where quoted and block scalars stand.
+fn collect_protected(node: &Node, spans: &mut Vec<(usize, usize)>) {
+    match &node.kind {
+        NodeKind::Scalar { style: Style::Plain, .. } => {}
+        NodeKind::Scalar { .. } => spans.push((node.start, node.end)),
+        NodeKind::Sequence { items, .. } => items.iter().for_each(|item| collect_protected(item, spans)),
+        NodeKind::Mapping { entries, .. } => {
+            for entry in entries {
+                collect_protected(&entry.key, spans);
+                collect_protected(&entry.value, spans);
+            }
+        }
     }
 }
 

@@ -104,10 +104,11 @@ fn number(text: &str) -> Option<Resolved<'static>> {
     if !digits_only || (whole.is_empty() && fraction.is_empty()) || !exponent_ok {
         return None;
     }
-    if exponent.is_none() && !mantissa.contains('.') {
-        if let Ok(integer) = text.parse() {
-            return Some(Resolved::Integer(integer));
-        }
+    if exponent.is_none()
+        && !mantissa.contains('.')
+        && let Ok(integer) = text.parse()
+    {
+        return Some(Resolved::Integer(integer));
     }
     text.parse().ok().map(Resolved::Float)
 }
