@@ -46,7 +46,8 @@ impl Problem {
 
     /// May the finding be remembered? Not when a later scan could see something else without any stamp changing.
     pub(crate) fn is_lasting(&self) -> bool {
-        !matches!(self, Self::Unreadable { .. } | Self::SkillTooLarge | Self::TooManyFiles)
+        // Exactly what leaves a file without a stamp.
+        !self.hides_content()
     }
 
     /// Does it leave no usable skill?

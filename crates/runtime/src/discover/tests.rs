@@ -356,6 +356,37 @@ fn a_second_skill_file_that_stays_alone_is_read() {
 }
 
 #[test]
+fn a_skill_that_gets_within_its_limits_is_noticed() {
+    let tree = Tree::new();
+    tree.write("root/one/SKILL.md", vec![b'x'; 600 * 1024]);
+    assert!(!the_one(&tree.settled()).usable);
+    assert!(!the_one(&tree.settled()).usable);
+    // In place: the directory does not change.
+    fs::write(tree.path("root/one/SKILL.md"), skill_text("one")).unwrap();
+    let discovery = tree.settled();
+    assert!(the_one(&discovery).usable && the_one(&discovery).diagnostics.is_empty());
+    assert_eq!(work(&tree.settled()), (0, 1, 0));
+}
+
+#[test]
+fn a_directory_full_of_oddities_is_a_short_list() {
+    let tree = Tree::large();
+    tree.skill("root/one");
+    for n in 0..3_000 {
+        symlink("/nowhere", tree.path(&format!("root/one/link-{n}"))).unwrap();
+        tree.write(&format!("root/one/file-{n}"), "x");
+    }
+    let discovery = tree.discover();
+    let skill = the_one(&discovery);
+    assert!(
+        skill.usable && skill.digest.is_none() && skill.diagnostics.len() < 70,
+        "{}",
+        skill.diagnostics.len()
+    );
+    assert!(codes(skill).contains(&(Code::F0122, Severity::Warning)));
+}
+
+#[test]
 fn fresh_files_are_read_again_until_they_have_settled() {
     let tree = Tree::new();
     tree.skill("root/one");
