@@ -14,8 +14,7 @@ mod watch;
 
 pub use config::Config;
 pub use discover::{
-    Discovery, FileEntry, IndexUse, MAX_FILE_BYTES, MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES,
-    Stats, discover, discover_at, discover_paths, skill_digest,
+    Discovery, FileEntry, IndexUse, Stats, discover, discover_at, discover_paths, skill_digest,
 };
 pub use files::{FileError, Found, Pinned, SkillDir};
 pub use places::{Places, PlacesError};

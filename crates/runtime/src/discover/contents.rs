@@ -8,19 +8,19 @@ use super::problem::Problem;
 use super::stamp::{Stamp, kind_of};
 use crate::beneath::{DIRECTORY, READ, open_beneath};
 use fugato_model::{Digest, RelPath};
+use fugato_skill::limits;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, readlinkat, statat};
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
-/// A skill file is for a model to read in whole; the longest of 10,000 public ones has 130 KiB.
-pub const MAX_SKILL_FILE_BYTES: u64 = 512 * 1024;
+pub(crate) const MAX_SKILL_FILE_BYTES: u64 = limits::SKILL_FILE_BYTES as u64;
 /// The largest file agents can read. Larger ones still count for the digest.
-pub const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+pub(crate) const MAX_FILE_BYTES: u64 = limits::FILE_BYTES as u64;
 /// Past this a skill is no longer hashed, hence cannot be pinned: one bad directory must not stall discovery.
-pub const MAX_SKILL_BYTES: u64 = 16 * 1024 * 1024;
+pub(crate) const MAX_SKILL_BYTES: u64 = limits::SKILL_BYTES as u64;
 /// Files (and, separately, directories) of one skill; past it, as above.
-pub const MAX_SKILL_FILES: usize = 512;
+pub(crate) const MAX_SKILL_FILES: usize = limits::SKILL_FILES;
 
 /// More complaints than this about one skill help nobody.
 const MAX_PROBLEMS: usize = 64;
@@ -217,7 +217,11 @@ impl Gathering<'_> {
     fn link(&mut self, path: RelPath) {
         match open_beneath(self.skill, path.as_str(), READ) {
             Ok(file) => self.opened(&file, path),
-            Err(Errno::XDEV) => self.problem(Problem::LinkLeaves { path: path.to_string() }),
+            Err(Errno::XDEV) => {
+                let target = readlinkat(self.skill, path.as_str(), Vec::new()).unwrap_or_default();
+                let target = target.to_string_lossy().into_owned();
+                self.problem(Problem::LinkLeaves { path: path.to_string(), target });
+            }
             Err(Errno::LOOP | Errno::NOENT | Errno::NOTDIR) => {
                 self.problem(Problem::LinkBroken { path: path.to_string() });
             }

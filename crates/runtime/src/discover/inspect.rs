@@ -5,8 +5,8 @@ use super::contents::{Contents, Known, SKILL_FILES, Scratch, gather};
 use super::index::SkillEntry;
 use super::problem::Problem;
 use super::stamp::Stamp;
-use fugato_model::{Code, Diagnostic, Digest, RelPath, words};
-use fugato_skill::{Reading, SkillHead, SkillText, read_orchestrator, read_skill};
+use fugato_model::{Diagnostic, Digest, RelPath};
+use fugato_skill::{Reading, SkillHead, SkillText, problems, read_orchestrator, read_skill};
 use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, statat};
 
@@ -195,7 +195,5 @@ fn missing_side_file(head: &SkillHead, contents: &Contents, file: &str, shown: &
     if contents.files.iter().any(|content| content.path == side) {
         return None;
     }
-    let message =
-        words!("the file of phases `{side}` does not exist in the skill", "技能中不存在阶段文件 `{side}`");
-    Some(Diagnostic::error(Code::F0125, format!("{shown}/{file}"), message).field("metadata"))
+    Some(problems::side_file_missing(&format!("{shown}/{file}"), "metadata", side.as_str()))
 }

@@ -13,7 +13,7 @@ mod problem;
 mod stamp;
 mod walk;
 
-pub use contents::{MAX_FILE_BYTES, MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES};
+pub(crate) use contents::MAX_FILE_BYTES;
 pub(crate) use digest::list_files;
 pub use digest::{FileEntry, skill_digest};
 pub use paths::discover_paths;

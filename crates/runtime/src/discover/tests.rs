@@ -1,5 +1,6 @@
 //! Behaviour of discovery over real directories.
 
+use super::contents::{MAX_FILE_BYTES, MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES};
 use super::*;
 use fugato_model::{Scope, Severity, view::SkillStatus};
 use std::fs;
@@ -137,7 +138,8 @@ fn sk19_two_skill_files_are_ambiguous_and_both_are_named() {
     let skill = discovery.inventory.all().iter().find(|s| s.dir.ends_with("two")).unwrap();
     assert_eq!(skill.status(), SkillStatus::Invalid);
     let said = skill.diagnostics.iter().find(|d| d.code == Code::F0120).unwrap();
-    assert!(said.message.en.contains("root/two/SKILL.md") && said.message.en.contains("root/two/skill.md"));
+    assert_eq!(said.path, "root/two");
+    assert!(said.message.en.contains("`SKILL.md`") && said.message.en.contains("`skill.md`"));
     assert_eq!(discovery.inventory.len(), 2);
 }
 
@@ -254,6 +256,18 @@ fn sk22_sizes_have_limits() {
     let just_right = Tree::new();
     just_right.write("root/x/SKILL.md", vec![b'x'; usize::try_from(MAX_SKILL_FILE_BYTES).unwrap()]);
     assert!(!codes(the_one(&just_right.discover())).iter().any(|(code, _)| *code == Code::F0122));
+}
+
+#[test]
+fn a_file_of_phases_that_is_missing_is_said_until_it_is_there() {
+    let tree = Tree::new();
+    let text = "---\nname: one\ndescription: x\nmetadata:\n  fugato-phases: phases.yaml\n---\n";
+    tree.write("root/one/SKILL.md", text);
+    assert!(codes(the_one(&tree.settled())).contains(&(Code::F0125, Severity::Error)));
+    tree.write("root/one/phases.yaml", "[]");
+    let discovery = tree.settled();
+    assert!(!codes(the_one(&discovery)).iter().any(|(code, _)| *code == Code::F0125));
+    assert_eq!(discovery.stats.files_read, 1, "the skill file is not read again");
 }
 
 #[test]

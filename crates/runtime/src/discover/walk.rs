@@ -10,6 +10,7 @@ use super::stamp::{Stamp, kind_of};
 use crate::Root;
 use crate::beneath::DIRECTORY;
 use fugato_model::{Code, Diagnostic, Words, words};
+use fugato_skill::problems;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
@@ -264,11 +265,7 @@ impl<'a> Worker<'a, '_> {
             return false;
         }
         if root.above.get_or_init(|| directories_above(root)).contains(&Stamp::of(&stat).id()) {
-            let words = words!(
-                "link leads back to a directory that contains it and is skipped",
-                "链接指回包含它的目录，形成循环，已跳过"
-            );
-            self.note(root, task, words);
+            self.found.notes.push(problems::link_loops(&shown(root, &task.path)));
             return false;
         }
         if task.depth > 1 {
