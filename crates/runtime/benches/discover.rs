@@ -11,6 +11,7 @@ fn main() {
     divan::main();
 }
 
+#[expect(clippy::expect_used, reason = "without its files there is nothing to measure")]
 fn skills() -> (tempfile::TempDir, Vec<Root>) {
     let temp = tempfile::tempdir().expect("a temporary directory");
     for n in 0..SKILLS {

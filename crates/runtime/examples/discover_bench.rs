@@ -1,7 +1,7 @@
 //! Measures discovery against the least any program would have to do for the same files.
 //!
 //! `cargo run --release --example discover_bench -- [N] [DIR]` generates N skills in DIR (a temporary directory by
-//! default) and prints milliseconds, ratios and peak memory as one JSON document.
+//! default; one that has them already is used as it is) and prints milliseconds, ratios and peak memory as one JSON document.
 //!
 //! bare read: two threads walk, read every file and split off the frontmatter. bare stat: one thread asks for the
 //! metadata of every file.
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// The best of so many: what the machine can do when nobody disturbs it.
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 9;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -28,31 +28,34 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let roots = [Root::new(Scope::Global, 0, &root)];
     let before = peak_kib();
-    let cold = best(|| {
+    // In turns, so that a disturbance of the machine does not hit one of them alone.
+    let [mut cold, mut unindexed, mut warm, mut read, mut stat] = [Measured::NONE; 5];
+    let mut peak = None;
+    for _ in 0..ROUNDS {
         let _ = fs::remove_file(&index);
-        discover(&roots, Some(&index)).stats.read
-    });
-    let cold_unindexed = best(|| discover(&roots, None).stats.read);
-    let warm = best(|| discover(&roots, Some(&index)).stats.reused);
-    let peak = peak_kib();
-    let bare_read = best(|| bare_read(&root));
-    let bare_stat = best(|| files.iter().filter(|file| fs::metadata(file).is_ok()).count());
+        cold.best(|| discover(&roots, Some(&index)), |found| found.stats.read);
+        unindexed.best(|| discover(&roots, None), |found| found.stats.read);
+        warm.best(|| discover(&roots, Some(&index)), |found| found.stats.reused);
+        peak = peak_kib();
+        read.best(|| bare_read(&root), |count| *count);
+        stat.best(|| files.iter().filter(|file| fs::metadata(file).is_ok()).count(), |count| *count);
+    }
     let ratio = |a: Measured, b: Measured| (a.millis / b.millis * 100.0).round() / 100.0;
     let report = serde_json::json!({
         "schema": "fugato.bench.discover/v1",
         "skills": count,
         "files": files.len(),
         "coldMs": cold.millis,
-        "coldWithoutIndexMs": cold_unindexed.millis,
+        "coldWithoutIndexMs": unindexed.millis,
         "warmMs": warm.millis,
-        "bareReadMs": bare_read.millis,
-        "bareStatMs": bare_stat.millis,
-        "coldRatio": ratio(cold, bare_read),
-        "warmRatio": ratio(warm, bare_stat),
+        "bareReadMs": read.millis,
+        "bareStatMs": stat.millis,
+        "coldRatio": ratio(cold, read),
+        "warmRatio": ratio(warm, stat),
         "peakRssKib": peak,
         "peakRssBeforeKib": before,
         "indexBytes": fs::metadata(&index)?.len(),
-        "counted": [cold.counted, warm.counted, bare_read.counted, bare_stat.counted],
+        "counted": [cold.counted, warm.counted, read.counted, stat.counted],
     });
     #[expect(clippy::print_stdout, reason = "the report is what this program is for")]
     {
@@ -67,43 +70,51 @@ struct Measured {
     counted: usize,
 }
 
-fn best(mut work: impl FnMut() -> usize) -> Measured {
-    let mut best = Measured { millis: f64::INFINITY, counted: 0 };
-    for _ in 0..ROUNDS {
+impl Measured {
+    const NONE: Self = Self { millis: f64::INFINITY, counted: 0 };
+
+    /// Keeps the better of this and another try.
+    fn best<T>(&mut self, work: impl FnOnce() -> T, count: impl FnOnce(&T) -> usize) {
         let started = Instant::now();
-        let counted = work();
+        let result = work();
         let millis = (started.elapsed().as_secs_f64() * 100_000.0).round() / 100.0;
-        if millis < best.millis {
-            best = Measured { millis, counted };
+        let counted = count(&result);
+        if millis < self.millis {
+            *self = Self { millis, counted };
         }
     }
-    best
 }
 
-/// Skills as they are in the wild: one file of one to three kilobytes; every fourth has a reference.
+/// Skills as they are in the wild: one file of one to three kilobytes; every fourth has a reference, every fifth more
+/// than the plain fields.
 fn generate(root: &Path, count: usize) -> std::io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for n in 0..count {
         let name = format!("skill-{n:05}");
         let dir = root.join(&name);
-        fs::create_dir_all(&dir)?;
         let body =
             "Read the page, then answer in one paragraph. 先读页面，再用一段话回答。\n".repeat(10 + n % 20);
+        let more = "metadata:\n  version: \"1.0\"\n  tags: [bench, number]\n";
+        let more = if n % 5 == 0 { more } else { "" };
         let head = format!(
-            "---\nname: {name}\ndescription: Does number {n} of the things that a person may want done. Use when asked.\n\
-             license: MIT\nmetadata:\n  version: \"1.{n}\"\n  tags: [bench, number]\nallowed-tools: Read Grep\n---\n"
+            "---\nname: {name}\ndescription: Does number {n} of the things that a person may want done. Use when \
+             asked.\nlicense: MIT\nallowed-tools: Read, Grep\n{more}---\n"
         );
-        let file = dir.join("SKILL.md");
-        fs::write(&file, format!("{head}# {name}\n\n{body}"))?;
-        files.push(file);
+        files.push(write_once(&dir, "SKILL.md", &format!("{head}# {name}\n\n{body}"))?);
         if n % 4 == 0 {
-            let file = dir.join("references/guide.md");
-            fs::create_dir_all(dir.join("references"))?;
-            fs::write(&file, &body)?;
-            files.push(file);
+            files.push(write_once(&dir.join("references"), "guide.md", &body)?);
         }
     }
     Ok(files)
+}
+
+fn write_once(dir: &Path, name: &str, text: &str) -> std::io::Result<PathBuf> {
+    let file = dir.join(name);
+    if !file.exists() {
+        fs::create_dir_all(dir)?;
+        fs::write(&file, text)?;
+    }
+    Ok(file)
 }
 
 /// The floor: list, read, split, with the standard library on two threads.

@@ -4,7 +4,7 @@
 
 use crate::beneath::{DIRECTORY, READ, open_beneath};
 use crate::discover::{FileEntry, MAX_FILE_BYTES, skill_digest};
-use fugato_model::{Digest, RelPath};
+use fugato_model::{Digest, RelPath, Words, words};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{CWD, FileType, Mode, fstat, openat};
 use rustix::io::Errno;
@@ -26,6 +26,28 @@ pub enum FileError {
     Changed { expected: Digest, found: Found },
     #[error("`{path}` cannot be read: {error}")]
     Io { path: String, error: io::Error },
+}
+
+impl FileError {
+    /// The same sentence in both languages.
+    pub fn words(&self) -> Words {
+        match self {
+            Self::NotFound(path) => words!("`{path}` does not exist in the skill", "技能中不存在 `{path}`"),
+            Self::Outside(path) => words!("`{path}` leads out of the skill", "`{path}` 指向技能目录之外"),
+            Self::NotRegular(path) => words!("`{path}` is not a regular file", "`{path}` 不是普通文件"),
+            Self::TooLarge { path, size, limit } => words!(
+                "`{path}` has {size} bytes (limit {limit})",
+                "`{path}` 有 {size} 字节（上限 {limit} 字节）"
+            ),
+            Self::Changed { expected, found } => words!(
+                "the skill changed since it was pinned (expected {expected}, found {found})",
+                "技能在锁定后发生了变化（期望 {expected}，实际为 {found}）"
+            ),
+            Self::Io { path, error } => {
+                words!("`{path}` cannot be read: {error}", "无法读取 `{path}`：{error}")
+            }
+        }
+    }
 }
 
 /// What is there instead of the pinned content.
@@ -191,8 +213,6 @@ mod tests {
         fs::create_dir(temp.path().join("outside")).unwrap();
         fs::write(temp.path().join("outside/a.md"), "secret").unwrap();
         fs::write(dir.join("real/a.md"), "inside").unwrap();
-        symlink("real", dir.join("in")).unwrap();
-        symlink("../outside", dir.join("out")).unwrap();
         let skill = SkillDir::open(&dir).unwrap();
         let stop = AtomicBool::new(false);
         let (mut inside, mut refused) = (0, 0);
@@ -200,8 +220,6 @@ mod tests {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
                     for target in ["out", "in"] {
-                        let _ = fs::rename(dir.join(target), dir.join("now"));
-                        let _ = fs::rename(dir.join("now"), dir.join(target));
                         symlink(if target == "in" { "real" } else { "../outside" }, dir.join("next"))
                             .unwrap();
                         fs::rename(dir.join("next"), dir.join("flip")).unwrap();

@@ -17,8 +17,7 @@ mod watch;
 pub use atomic::{ReplaceError, probe_writable, replace_unchanged, write_atomically};
 pub use config::Config;
 pub use discover::{
-    Discovery, FileEntry, IndexUse, MAX_FILE_BYTES, MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES,
-    Stats, discover, discover_at, discover_paths, skill_digest,
+    Discovery, FileEntry, IndexUse, Stats, discover, discover_at, discover_paths, skill_digest,
 };
 pub use files::{FileError, Found, Pinned, SkillDir};
 pub use places::{Places, PlacesError};

@@ -3,7 +3,7 @@
 //! Owns the order and the identity of roots. Does not look inside them: that is `discover`.
 
 use crate::Places;
-use fugato_model::{Code, Diagnostic, Scope, words};
+use fugato_model::{Code, Diagnostic, Scope, ScopeError, words};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -76,7 +76,7 @@ impl Root {
 }
 
 impl Selection {
-    fn scopes(&self) -> impl Iterator<Item = Result<Scope, fugato_model::ScopeError>> {
+    fn scopes(&self) -> impl Iterator<Item = Result<Scope, ScopeError>> {
         let preset = self.preset.as_deref().map(Scope::preset);
         let character = self.character.as_deref().map(Scope::character);
         preset.into_iter().chain(character)
@@ -84,8 +84,17 @@ impl Selection {
 
     /// What is wrong with the chosen names.
     pub fn check(&self) -> Vec<Diagnostic> {
-        let wrong = |error: fugato_model::ScopeError| {
-            Diagnostic::error(Code::F0314, "", words!("{error}", "作用域名称不可用：{error}")).hint(words!(
+        let wrong = |error: ScopeError| {
+            let message = match &error {
+                ScopeError::Unknown(text) => words!("{error}", "`{text}` 不是作用域"),
+                ScopeError::EmptyName => words!("{error}", "作用域名称为空"),
+                ScopeError::HostileName { name, bad } => {
+                    words!("{error}", "作用域名称 `{name}` 含有 {bad:?}，不能用作文件名")
+                }
+                ScopeError::ReservedName(name) => words!("{error}", "作用域名称 `{name}` 是保留名称"),
+                ScopeError::LongName(bytes) => words!("{error}", "作用域名称有 {bytes} 字节（上限 200）"),
+            };
+            Diagnostic::error(Code::F0314, "", message).hint(words!(
                 "choose a name without `/`, `:` or control characters",
                 "请使用不含 `/`、`:` 和控制字符的名称"
             ))

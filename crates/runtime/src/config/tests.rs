@@ -169,3 +169,26 @@ fn the_schema_lists_every_setting() {
     }
     assert_eq!(schema["properties"]["ui"]["properties"]["ambiguous_width"]["maximum"], 2);
 }
+
+proptest::proptest! {
+    #[test]
+    fn no_text_makes_reading_or_setting_panic(text in "(\\PC|\n|\\[|\\]|=|\"|lang|catalog|skills|\\.){0,60}") {
+        let temp = tempfile::tempdir().unwrap();
+        let file = temp.path().join("config.toml");
+        fs::write(&file, &text).unwrap();
+        let source = layer::Source { path: &file, shown: "config.toml", user_home: None };
+        let mut diagnostics = Vec::new();
+        layer::read(source, &mut diagnostics);
+        let parses = !diagnostics.iter().any(|d| d.code == Code::F0401);
+        match set(&file, "catalog.budget_bytes", "4096") {
+            Ok(()) => {
+                let placed = layer::read(source, &mut Vec::new());
+                proptest::prop_assert!(placed.iter().any(|placed| placed.value == Value::Integer(4096)));
+            }
+            Err(error) => {
+                proptest::prop_assert!(!parses || error.code == Code::F0403, "{:?}", error);
+                proptest::prop_assert_eq!(fs::read_to_string(&file).unwrap(), text);
+            }
+        }
+    }
+}

@@ -8,19 +8,22 @@ use super::problem::Problem;
 use super::stamp::{Stamp, kind_of};
 use crate::beneath::{DIRECTORY, READ, open_beneath};
 use fugato_model::{Digest, RelPath};
+use fugato_skill::limits;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, readlinkat, statat};
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
-/// A skill file is for a model to read in whole; the longest of 10,000 public ones has 130 KiB.
-pub const MAX_SKILL_FILE_BYTES: u64 = 512 * 1024;
+pub(crate) const MAX_SKILL_FILE_BYTES: u64 = limits::SKILL_FILE_BYTES as u64;
 /// The largest file agents can read. Larger ones still count for the digest.
-pub const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+pub(crate) const MAX_FILE_BYTES: u64 = limits::FILE_BYTES as u64;
 /// Past this a skill is no longer hashed, hence cannot be pinned: one bad directory must not stall discovery.
-pub const MAX_SKILL_BYTES: u64 = 16 * 1024 * 1024;
+pub(crate) const MAX_SKILL_BYTES: u64 = limits::SKILL_BYTES as u64;
 /// Files (and, separately, directories) of one skill; past it, as above.
-pub const MAX_SKILL_FILES: usize = 512;
+pub(crate) const MAX_SKILL_FILES: usize = limits::SKILL_FILES;
+
+/// More complaints than this about one skill help nobody.
+const MAX_PROBLEMS: usize = 64;
 
 /// The names a file that describes a skill may have.
 pub(crate) const SKILL_FILES: [&str; 3] = ["SKILL.md", "skill.md", "oskill.md"];
@@ -134,8 +137,7 @@ impl Gathering<'_> {
         self.scratch.listing = listing;
         while let Some(path) = waiting.pop() {
             if self.found.dirs.len() >= MAX_SKILL_FILES {
-                self.found.problems.push(Problem::TooManyFiles);
-                return;
+                return self.too_many();
             }
             if let Err(error) = self.directory(path.as_str(), &mut waiting) {
                 self.unreadable(&path, error);
@@ -155,18 +157,25 @@ impl Gathering<'_> {
     }
 
     fn listed(&mut self, dir: BorrowedFd<'_>, at: &str, listing: &Listing, waiting: &mut Vec<RelPath>) {
-        let mut names = Vec::new();
-        for (name, kind) in listing.names() {
+        // The files that make it a skill come first: limits must not hide them.
+        let describes = |name: &[u8]| at.is_empty() && SKILL_FILES.iter().any(|file| file.as_bytes() == name);
+        let first = listing.names().filter(|(name, _)| describes(name));
+        let rest = listing.names().filter(|(name, _)| !describes(name));
+        for (name, kind) in first.chain(rest) {
+            if self.found.files.len() + waiting.len() > 2 * MAX_SKILL_FILES {
+                return self.too_many();
+            }
             match name_in(at, name) {
                 Ok(path) if fugato_skill::is_not_content(path.file_name()) => {}
-                Ok(path) => names.push(Name { path, kind }),
-                Err(problem) => self.found.problems.push(problem),
+                Ok(path) => self.name(dir, Name { path, kind }, waiting),
+                Err(problem) => self.problem(problem),
             }
         }
-        // The files that make it a skill come first: limits must not hide them.
-        names.sort_by_key(|name| !SKILL_FILES.contains(&name.path.as_str()));
-        for name in names {
-            self.name(dir, name, waiting);
+    }
+
+    fn too_many(&mut self) {
+        if !self.found.problems.contains(&Problem::TooManyFiles) {
+            self.problem(Problem::TooManyFiles);
         }
     }
 
@@ -180,13 +189,13 @@ impl Gathering<'_> {
         }
         match kind {
             FileType::Directory if SKILL_FILES.contains(&name.path.as_str()) => {
-                self.found.problems.push(Problem::NotRegular { path: name.path.to_string(), kind });
+                self.problem(Problem::NotRegular { path: name.path.to_string(), kind });
                 waiting.push(name.path);
             }
             FileType::Directory => waiting.push(name.path),
             FileType::RegularFile => self.regular(dir, name.path),
             FileType::Symlink => self.link(name.path),
-            kind => self.found.problems.push(Problem::NotRegular { path: name.path.to_string(), kind }),
+            kind => self.problem(Problem::NotRegular { path: name.path.to_string(), kind }),
         }
     }
 
@@ -208,9 +217,13 @@ impl Gathering<'_> {
     fn link(&mut self, path: RelPath) {
         match open_beneath(self.skill, path.as_str(), READ) {
             Ok(file) => self.opened(&file, path),
-            Err(Errno::XDEV) => self.found.problems.push(Problem::LinkLeaves { path: path.to_string() }),
+            Err(Errno::XDEV) => {
+                let target = readlinkat(self.skill, path.as_str(), Vec::new()).unwrap_or_default();
+                let target = target.to_string_lossy().into_owned();
+                self.problem(Problem::LinkLeaves { path: path.to_string(), target });
+            }
             Err(Errno::LOOP | Errno::NOENT | Errno::NOTDIR) => {
-                self.found.problems.push(Problem::LinkBroken { path: path.to_string() });
+                self.problem(Problem::LinkBroken { path: path.to_string() });
             }
             Err(error) => self.unreadable(&path, error),
         }
@@ -227,11 +240,11 @@ impl Gathering<'_> {
         match kind {
             FileType::RegularFile => {}
             FileType::Directory if !describes => {
-                self.found.problems.push(Problem::LinkToDirectory { path: path.to_string() });
+                self.problem(Problem::LinkToDirectory { path: path.to_string() });
                 return;
             }
             kind => {
-                self.found.problems.push(Problem::NotRegular { path: path.to_string(), kind });
+                self.problem(Problem::NotRegular { path: path.to_string(), kind });
                 return;
             }
         }
@@ -241,7 +254,7 @@ impl Gathering<'_> {
         }
         if describes && stamp.size > MAX_SKILL_FILE_BYTES {
             let limit = MAX_SKILL_FILE_BYTES;
-            self.found.problems.push(Problem::TooLarge { path: path.to_string(), size: stamp.size, limit });
+            self.problem(Problem::TooLarge { path: path.to_string(), size: stamp.size, limit });
             return;
         }
         if !self.has_room(&stamp) {
@@ -256,11 +269,7 @@ impl Gathering<'_> {
                 }
                 if length > MAX_FILE_BYTES {
                     let limit = MAX_FILE_BYTES;
-                    self.found.problems.push(Problem::TooLarge {
-                        path: path.to_string(),
-                        size: length,
-                        limit,
-                    });
+                    self.problem(Problem::TooLarge { path: path.to_string(), size: length, limit });
                 }
                 self.keep(ContentFile { path, stamp, length, digest });
             }
@@ -278,7 +287,7 @@ impl Gathering<'_> {
             (false, true) => Problem::TooManyFiles,
         };
         if !self.found.problems.contains(&problem) {
-            self.found.problems.push(problem);
+            self.problem(problem);
         }
         false
     }
@@ -288,8 +297,18 @@ impl Gathering<'_> {
         self.found.files.push(file);
     }
 
+    /// A directory full of oddities must not become a list as long: past the first ones, only those that decide count.
+    fn problem(&mut self, problem: Problem) {
+        let found = &mut self.found.problems;
+        let decides =
+            problem.is_fatal() || (problem.hides_content() && !found.iter().any(Problem::hides_content));
+        if found.len() < MAX_PROBLEMS || decides {
+            found.push(problem);
+        }
+    }
+
     fn unreadable(&mut self, path: &RelPath, error: Errno) {
-        self.found.problems.push(Problem::Unreadable { path: path.to_string(), error });
+        self.problem(Problem::Unreadable { path: path.to_string(), error });
     }
 }
 

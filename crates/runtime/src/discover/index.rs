@@ -8,7 +8,7 @@
 use super::stamp::Stamp;
 use fugato_model::{Code, Diagnostic, Digest};
 use fugato_skill::SkillHead;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::HashMap;
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -24,7 +24,7 @@ const MAX_BYTES: u64 = 128 * 1024 * 1024;
 /// One directory, as an earlier scan saw it.
 pub(super) enum Entry<'a> {
     Container(ContainerEntry<'a>),
-    Skill(SkillEntry<'a>),
+    Skill(Box<SkillEntry<'a>>),
 }
 
 /// Not a skill: its subdirectories and links.
@@ -37,7 +37,8 @@ pub(super) struct ContainerEntry<'a> {
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Child<'a> {
-    pub name: &'a [u8],
+    #[serde(borrow)]
+    pub name: Bytes<'a>,
     pub is_link: bool,
 }
 
@@ -68,7 +69,7 @@ impl<'a> Entry<'a> {
     pub(super) fn decode(bytes: &'a [u8]) -> Option<Self> {
         match bytes.split_first()? {
             (&CONTAINER, rest) => postcard::from_bytes(rest).ok().map(Self::Container),
-            (&SKILL, rest) => postcard::from_bytes(rest).ok().map(Self::Skill),
+            (&SKILL, rest) => postcard::from_bytes(rest).ok().map(Box::new).map(Self::Skill),
             _ => None,
         }
     }
@@ -95,14 +96,30 @@ pub(super) struct Section<'a> {
     pub shown: &'a str,
     /// (path below the root, encoded [`Entry`])
     #[serde(borrow)]
-    pub entries: Vec<(&'a [u8], &'a [u8])>,
+    pub entries: Vec<(Bytes<'a>, Bytes<'a>)>,
+}
+
+/// Bytes that are written at once; serde would write a slice one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Bytes<'a>(pub &'a [u8]);
+
+impl Serialize for Bytes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(self.0)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Bytes<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <&[u8]>::deserialize(deserializer).map(Self)
+    }
 }
 
 #[derive(Serialize, Deserialize)]
 struct Body<'a> {
     /// (root, encoded [`Section`]), most recently used last.
     #[serde(borrow)]
-    sections: Vec<(&'a [u8], &'a [u8])>,
+    sections: Vec<(Bytes<'a>, Bytes<'a>)>,
 }
 
 /// The bytes of an index file, checked as a whole. Empty when there is none.
@@ -124,7 +141,8 @@ impl IndexFile {
     /// (root, encoded section) of every root.
     pub(super) fn sections(&self) -> Vec<(&[u8], &[u8])> {
         let body = split(&self.bytes).and_then(|(_, _, body)| postcard::from_bytes::<Body<'_>>(body).ok());
-        body.map(|body| body.sections).unwrap_or_default()
+        let sections = body.map(|body| body.sections).unwrap_or_default();
+        sections.into_iter().map(|(root, section)| (root.0, section.0)).collect()
     }
 }
 
@@ -138,14 +156,15 @@ impl<'a> Section<'a> {
     }
 
     pub(super) fn by_path(&self) -> HashMap<&'a [u8], &'a [u8]> {
-        self.entries.iter().copied().collect()
+        self.entries.iter().map(|(path, entry)| (path.0, entry.0)).collect()
     }
 }
 
 /// Replaces the index file. `sections`: (root, encoded section), most recently used last.
 pub(super) fn save(path: &Path, sections: &[(&[u8], &[u8])]) -> io::Result<()> {
     let from = sections.len().saturating_sub(MAX_SECTIONS);
-    let sections = sections.get(from..).unwrap_or_default().to_vec();
+    let kept = sections.get(from..).unwrap_or_default().iter();
+    let sections = kept.map(|(root, section)| (Bytes(root), Bytes(section))).collect();
     let body = postcard::to_stdvec(&Body { sections }).map_err(io::Error::other)?;
     let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(dir)?;

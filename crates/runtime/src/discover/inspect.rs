@@ -5,8 +5,8 @@ use super::contents::{Contents, Known, SKILL_FILES, Scratch, gather};
 use super::index::SkillEntry;
 use super::problem::Problem;
 use super::stamp::Stamp;
-use fugato_model::{Code, Diagnostic, Digest, RelPath, words};
-use fugato_skill::{Reading, SkillHead, SkillText, read_orchestrator, read_skill};
+use fugato_model::{Diagnostic, Digest, RelPath};
+use fugato_skill::{Reading, SkillHead, SkillText, problems, read_orchestrator, read_skill};
 use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, statat};
 
@@ -138,7 +138,7 @@ pub(super) fn inspect(
         (None, Some(_)) if kept => return inspect(dir, None, scratch),
         (None, _) => Reading::default(),
     };
-    finish(contents, file, reading, shown)
+    finish(&contents, file, reading, shown)
 }
 
 fn skill_files_of(contents: &Contents) -> Vec<String> {
@@ -159,9 +159,9 @@ fn reading_of(known: &Remembered<'_>, file: &str, shown: &str) -> Reading {
     Reading { head: known.entry.head.clone(), diagnostics, usable, ..Reading::default() }
 }
 
-fn finish(contents: Contents, file: String, reading: Reading, shown: &str) -> Inspected {
+fn finish(contents: &Contents, file: String, reading: Reading, shown: &str) -> Inspected {
     let mut around: Vec<_> = contents.problems.iter().map(|problem| problem.diagnostic(shown)).collect();
-    around.extend(missing_side_file(&reading.head, &contents, &file, shown));
+    around.extend(missing_side_file(&reading.head, contents, &file, shown));
     let entry = SkillEntry {
         dirs: contents.dirs.iter().map(|(path, stamp)| (path.as_str(), *stamp)).collect(),
         files: contents.files.iter().map(|file| (file.path.as_str(), file.stamp, file.digest)).collect(),
@@ -195,7 +195,5 @@ fn missing_side_file(head: &SkillHead, contents: &Contents, file: &str, shown: &
     if contents.files.iter().any(|content| content.path == side) {
         return None;
     }
-    let message =
-        words!("the file of phases `{side}` does not exist in the skill", "技能中不存在阶段文件 `{side}`");
-    Some(Diagnostic::error(Code::F0125, format!("{shown}/{file}"), message).field("metadata"))
+    Some(problems::side_file_missing(&format!("{shown}/{file}"), "metadata", side.as_str()))
 }

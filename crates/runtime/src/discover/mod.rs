@@ -13,7 +13,7 @@ mod problem;
 mod stamp;
 mod walk;
 
-pub use contents::{MAX_FILE_BYTES, MAX_SKILL_BYTES, MAX_SKILL_FILE_BYTES, MAX_SKILL_FILES};
+pub(crate) use contents::MAX_FILE_BYTES;
 pub(crate) use digest::list_files;
 pub use digest::{FileEntry, skill_digest};
 pub use paths::discover_paths;
@@ -22,9 +22,10 @@ use crate::Root;
 use crate::beneath::DIRECTORY;
 use fugato_model::{Code, Diagnostic};
 use fugato_skill::{Installed, Inventory};
-use index::{IndexFile, Section};
+use index::{Bytes, IndexFile, Section};
 use rustix::fs::{CWD, Mode, openat};
 use rustix::io::Errno;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -84,16 +85,21 @@ pub fn discover_at(roots: &[Root], index: Option<&Path>, now: SystemTime) -> Dis
     let mut found = walk(&open);
     let now_ns =
         now.duration_since(UNIX_EPOCH).map_or(0, |age| i64::try_from(age.as_nanos()).unwrap_or(i64::MAX));
-    let index = match index {
-        None => IndexUse::Off,
-        Some(path) => remember(path, now_ns, &open, &sections, &found),
-    };
     notes.append(&mut found.notes);
     notes.sort_by(|a, b| a.path.cmp(&b.path));
     let (read, files_read) = (found.skills_read as usize, found.files_read as usize);
     let dirs_listed = found.dirs_listed as usize;
     let total = found.skills.len();
-    let inventory = Inventory::new(installed(found.skills, roots, &open));
+    let skills = std::mem::take(&mut found.skills);
+    // Sorting ten thousand skills and writing the index take some milliseconds each, and do not need each other.
+    let (inventory, index) = std::thread::scope(|scope| {
+        let write = |path| remember(path, now_ns, &open, &sections, &found);
+        let writer = index.filter(|_| changed(&open, &found)).map(|path| scope.spawn(move || write(path)));
+        let inventory = Inventory::new(installed(skills, roots, &open));
+        let outcome =
+            writer.map(|writer| writer.join().unwrap_or_else(|_| IndexUse::NotWritten(String::new())));
+        (inventory, outcome.unwrap_or(if index.is_some() { IndexUse::Fresh } else { IndexUse::Off }))
+    });
     let millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (skills, reused) = (inventory.len(), total - read);
     Discovery {
@@ -126,7 +132,13 @@ fn open_root<'a>(
     Some(OpenRoot { root, fd, scanned_ns, shown_before, known, above: std::sync::OnceLock::new() })
 }
 
-/// Writes the index when something differs from it.
+/// Does something differ from the index?
+fn changed(open: &[OpenRoot<'_>], found: &Found<'_>) -> bool {
+    let known: usize = open.iter().map(|root| root.known.len()).sum();
+    let same = |entry: &Cow<'_, [u8]>| matches!(entry, Cow::Borrowed(_));
+    known != found.entries.len() || !found.entries.iter().all(|(_, _, entry)| same(entry))
+}
+
 fn remember(
     path: &Path,
     now_ns: i64,
@@ -134,15 +146,10 @@ fn remember(
     sections: &[(&[u8], &[u8])],
     found: &Found<'_>,
 ) -> IndexUse {
-    let known: usize = open.iter().map(|root| root.known.len()).sum();
-    let same = found.entries.iter().all(|(_, _, entry)| matches!(entry, std::borrow::Cow::Borrowed(_)));
-    if same && known == found.entries.len() {
-        return IndexUse::Fresh;
-    }
-    let mut by_root: Vec<Vec<(&[u8], &[u8])>> = vec![Vec::new(); open.len()];
+    let mut by_root: Vec<Vec<(Bytes<'_>, Bytes<'_>)>> = vec![Vec::new(); open.len()];
     for (root, path, entry) in &found.entries {
         if let Some(entries) = by_root.get_mut(*root) {
-            entries.push((path, entry));
+            entries.push((Bytes(path), Bytes(entry)));
         }
     }
     let encoded: Vec<_> = open

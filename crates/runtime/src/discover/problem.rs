@@ -1,7 +1,8 @@
 //! What can be wrong with the files of a skill, before anyone reads what is in them; and the words for it.
 
 use super::contents::{MAX_SKILL_BYTES, MAX_SKILL_FILES, SKILL_FILES};
-use fugato_model::{Code, Diagnostic, words};
+use fugato_model::{Code, Diagnostic, Severity, Words, words};
+use fugato_skill::problems;
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
@@ -15,7 +16,7 @@ pub(crate) enum Problem {
     TooLarge { path: String, size: u64, limit: u64 },
     SkillTooLarge,
     TooManyFiles,
-    LinkLeaves { path: String },
+    LinkLeaves { path: String, target: String },
     LinkBroken { path: String },
     LinkToDirectory { path: String },
 }
@@ -29,7 +30,7 @@ impl Problem {
             | Self::Unreadable { path, .. }
             | Self::Unnamable { path, .. }
             | Self::TooLarge { path, .. }
-            | Self::LinkLeaves { path }
+            | Self::LinkLeaves { path, .. }
             | Self::LinkBroken { path }
             | Self::LinkToDirectory { path } => path,
         }
@@ -46,7 +47,8 @@ impl Problem {
 
     /// May the finding be remembered? Not when a later scan could see something else without any stamp changing.
     pub(crate) fn is_lasting(&self) -> bool {
-        !matches!(self, Self::Unreadable { .. } | Self::SkillTooLarge | Self::TooManyFiles)
+        // Exactly what leaves a file without a stamp.
+        !self.hides_content()
     }
 
     /// Does it leave no usable skill?
@@ -59,100 +61,55 @@ impl Problem {
 
     /// The diagnostic, with paths below `shown`, the skill's directory as people name it.
     pub(crate) fn diagnostic(&self, shown: &str) -> Diagnostic {
-        let place = |path: &str| if path.is_empty() { shown.to_owned() } else { format!("{shown}/{path}") };
-        let make = |code, path: &str, message| {
-            let path = place(path);
-            if self.is_fatal() {
-                Diagnostic::error(code, path, message)
-            } else {
-                Diagnostic::warning(code, path, message)
-            }
-        };
+        let path = self.path();
+        let place = if path.is_empty() { shown.to_owned() } else { format!("{shown}/{path}") };
+        let mut diagnostic = self.worded(&place);
+        diagnostic.severity = if self.is_fatal() { Severity::Error } else { Severity::Warning };
+        diagnostic
+    }
+
+    fn worded(&self, place: &str) -> Diagnostic {
         match self {
             Self::TwoSkillFiles { names } => {
-                let both = names.iter().map(|name| format!("`{}`", place(name))).collect::<Vec<_>>();
-                let (both_en, both_zh) = (both.join(" and "), both.join(" 和 "));
-                let keep = names.first().map_or("SKILL.md", String::as_str);
-                make(
-                    Code::F0120,
-                    "",
-                    words!(
-                        "found {both_en} in one directory, expected one of them",
-                        "同一目录中有 {both_zh}，只能保留其中一个"
-                    ),
-                )
-                .hint(words!("keep `{keep}` and remove the other", "保留 `{keep}`，删除另一个"))
+                let name = |at: usize| names.get(at).map_or("", String::as_str);
+                problems::two_skill_files(place, name(0), name(1))
             }
-            Self::NotRegular { path, kind } => {
-                let (en, zh) = kind_words(*kind);
-                make(
-                    Code::F0121,
-                    path,
-                    words!("`{path}` is {en}, expected a regular file", "`{path}` 是{zh}，应当是普通文件"),
-                )
-            }
-            Self::Unreadable { path, error } => {
-                let named = if path.is_empty() { shown } else { path };
-                make(
-                    Code::F0121,
-                    path,
-                    words!("`{named}` cannot be read: {error}", "无法读取 `{named}`：{error}"),
-                )
-                .hint(words!("chmod u+r {:?}", "chmod u+r {:?}", place(path)))
-            }
-            Self::Unnamable { path, why } => make(
+            Self::NotRegular { kind, .. } => problems::not_regular(place, &kind_words(*kind)),
+            Self::Unreadable { error, .. } => problems::unreadable(place, &error.to_string()),
+            Self::Unnamable { why, .. } => Diagnostic::warning(
                 Code::F0121,
-                path,
+                place,
                 words!("file is left out of the skill: {why}", "该文件不计入技能，因为文件名不可用：{why}"),
             ),
-            Self::TooLarge { path, size, limit } => make(
+            Self::TooLarge { size, limit, .. } => {
+                problems::too_large(place, *size, usize::try_from(*limit).unwrap_or(usize::MAX))
+            }
+            Self::SkillTooLarge => Diagnostic::warning(
                 Code::F0122,
-                path,
-                words!(
-                    "`{path}` has {size} bytes, expected at most {limit}",
-                    "`{path}` 有 {size} 字节，上限为 {limit} 字节"
-                ),
-            ),
-            Self::SkillTooLarge => make(
-                Code::F0122,
-                "",
+                place,
                 words!(
                     "skill has more than {MAX_SKILL_BYTES} bytes: it gets no digest and cannot be pinned",
                     "技能超过 {MAX_SKILL_BYTES} 字节：无法计算摘要，也无法锁定"
                 ),
             ),
-            Self::TooManyFiles => make(
+            Self::TooManyFiles => Diagnostic::warning(
                 Code::F0122,
-                "",
+                place,
                 words!(
                     "skill has more than {MAX_SKILL_FILES} files: it gets no digest and cannot be pinned",
                     "技能超过 {MAX_SKILL_FILES} 个文件：无法计算摘要，也无法锁定"
                 ),
             ),
-            Self::LinkLeaves { path } => make(
+            Self::LinkLeaves { target, .. } => problems::link_leaves(place, target),
+            Self::LinkBroken { .. } => Diagnostic::warning(
                 Code::F0126,
-                path,
-                words!(
-                    "link `{path}` leads out of the skill and is not followed",
-                    "链接 `{path}` 指向技能目录之外，不会跟随"
-                ),
-            )
-            .hint(words!("replace the link by a copy of its target", "请用目标文件的副本替换该链接")),
-            Self::LinkBroken { path } => make(
-                Code::F0126,
-                path,
-                words!(
-                    "link `{path}` leads to nothing or to itself",
-                    "链接 `{path}` 的目标不存在，或指向自身"
-                ),
+                place,
+                words!("link leads to nothing or to itself", "链接的目标不存在，或指向自身"),
             ),
-            Self::LinkToDirectory { path } => make(
+            Self::LinkToDirectory { .. } => Diagnostic::warning(
                 Code::F0126,
-                path,
-                words!(
-                    "link `{path}` leads to a directory and is not followed",
-                    "链接 `{path}` 指向目录，不会跟随"
-                ),
+                place,
+                words!("link leads to a directory and is not followed", "链接指向目录，不会跟随"),
             ),
         }
     }
@@ -162,13 +119,13 @@ fn is_skill_file(path: &str) -> bool {
     SKILL_FILES.contains(&path)
 }
 
-fn kind_words(kind: FileType) -> (&'static str, &'static str) {
+fn kind_words(kind: FileType) -> Words {
     match kind {
-        FileType::Directory => ("a directory", "目录"),
-        FileType::Fifo => ("a FIFO", "命名管道"),
-        FileType::Socket => ("a socket", "套接字"),
-        FileType::CharacterDevice | FileType::BlockDevice => ("a device", "设备文件"),
-        FileType::Symlink => ("a link", "链接"),
-        _ => ("a special file", "特殊文件"),
+        FileType::Directory => words!("a directory", "目录"),
+        FileType::Fifo => words!("a FIFO", "命名管道"),
+        FileType::Socket => words!("a socket", "套接字"),
+        FileType::CharacterDevice | FileType::BlockDevice => words!("a device", "设备文件"),
+        FileType::Symlink => words!("a link", "链接"),
+        _ => words!("a special file", "特殊文件"),
     }
 }

@@ -20,11 +20,7 @@ pub(crate) struct Stamp {
 const RACY_NS: i64 = 2_000_000_000;
 
 impl Stamp {
-    #[expect(
-        clippy::unnecessary_cast,
-        clippy::allow_attributes,
-        reason = "the widths of these fields differ between systems"
-    )]
+    #[expect(clippy::unnecessary_cast, reason = "the widths of these fields differ between systems")]
     pub(crate) fn of(stat: &Stat) -> Self {
         let nanoseconds =
             |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);

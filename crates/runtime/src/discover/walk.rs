@@ -4,12 +4,13 @@
 //! change: a directory whose stamp is that of the index is not listed, a skill whose stamps are is not read.
 
 use super::contents::{SKILL_FILES, Scratch};
-use super::index::{Child, ContainerEntry, Entry};
+use super::index::{Bytes, Child, ContainerEntry, Entry};
 use super::inspect::{Inspected, OpenDir, Remembered, Shown, inspect};
 use super::stamp::{Stamp, kind_of};
 use crate::Root;
 use crate::beneath::DIRECTORY;
 use fugato_model::{Code, Diagnostic, Words, words};
+use fugato_skill::problems;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
@@ -160,7 +161,7 @@ impl<'a> Worker<'a, '_> {
                 }
             }
             Some((bytes, Entry::Skill(entry))) => {
-                let known = Remembered { entry, scanned_ns: root.scanned_ns };
+                let known = Remembered { entry: *entry, scanned_ns: root.scanned_ns };
                 if known.is_unchanged(root.fd.as_fd(), &task.path, &mut self.path) {
                     let shown = Shown { before: root.shown_before, now: &root.root.shown };
                     self.skill(task, known.into_inspected(&shown));
@@ -214,7 +215,7 @@ impl<'a> Worker<'a, '_> {
             };
             let enter = !std::str::from_utf8(name).is_ok_and(fugato_skill::is_not_content);
             if enter && matches!(kind, FileType::Directory | FileType::Symlink) {
-                children.push(Child { name, is_link: kind == FileType::Symlink });
+                children.push(Child { name: Bytes(name), is_link: kind == FileType::Symlink });
             }
         }
         self.container(task, &children);
@@ -235,12 +236,12 @@ impl<'a> Worker<'a, '_> {
             return;
         }
         for child in children {
-            let mut path = Vec::with_capacity(task.path.len() + 1 + child.name.len());
+            let mut path = Vec::with_capacity(task.path.len() + 1 + child.name.0.len());
             if !task.path.is_empty() {
                 path.extend_from_slice(&task.path);
                 path.push(b'/');
             }
-            path.extend_from_slice(child.name);
+            path.extend_from_slice(child.name.0);
             let depth = task.depth + 1;
             self.found.next.push(Task { root: task.root, path, depth, is_link: child.is_link });
         }
@@ -264,11 +265,7 @@ impl<'a> Worker<'a, '_> {
             return false;
         }
         if root.above.get_or_init(|| directories_above(root)).contains(&Stamp::of(&stat).id()) {
-            let words = words!(
-                "link leads back to a directory that contains it and is skipped",
-                "链接指回包含它的目录，形成循环，已跳过"
-            );
-            self.note(root, task, words);
+            self.found.notes.push(problems::link_loops(&shown(root, &task.path)));
             return false;
         }
         if task.depth > 1 {
