@@ -47,9 +47,9 @@ pub(super) struct SkillEntry<'a> {
     /// The skill's directory (`""`) and those below it.
     #[serde(borrow)]
     pub dirs: Vec<(&'a str, Stamp)>,
-    /// Sorted by path.
+    /// Sorted by path: stamp and SHA-256 of the content.
     #[serde(borrow)]
-    pub files: Vec<(&'a str, Stamp, Digest)>,
+    pub files: Vec<(&'a str, Stamp, Bytes<'a>)>,
     pub file: &'a str,
     pub head: SkillHead,
     /// What reading the skill file said.

@@ -2,7 +2,7 @@
 //! what did.
 
 use super::contents::{Contents, Known, SKILL_FILES, Scratch, gather};
-use super::index::SkillEntry;
+use super::index::{Bytes, SkillEntry};
 use super::problem::Problem;
 use super::stamp::Stamp;
 use fugato_model::{Diagnostic, Digest, RelPath};
@@ -35,7 +35,8 @@ impl Known for Remembered<'_> {
     fn file(&self, path: &str) -> Option<(Stamp, Digest)> {
         let at = self.entry.files.binary_search_by(|(known, _, _)| known.cmp(&path)).ok()?;
         let (_, stamp, digest) = self.entry.files.get(at)?;
-        stamp.is_settled(self.scanned_ns).then_some((*stamp, *digest))
+        let digest = Digest::from_bytes(digest.0.try_into().ok()?);
+        stamp.is_settled(self.scanned_ns).then_some((*stamp, digest))
     }
 }
 
@@ -164,7 +165,11 @@ fn finish(contents: &Contents, file: String, reading: Reading, shown: &str) -> I
     around.extend(missing_side_file(&reading.head, contents, &file, shown));
     let entry = SkillEntry {
         dirs: contents.dirs.iter().map(|(path, stamp)| (path.as_str(), *stamp)).collect(),
-        files: contents.files.iter().map(|file| (file.path.as_str(), file.stamp, file.digest)).collect(),
+        files: contents
+            .files
+            .iter()
+            .map(|file| (file.path.as_str(), file.stamp, Bytes(file.digest.as_bytes())))
+            .collect(),
         file: &file,
         usable: reading.usable && !contents.problems.iter().any(Problem::is_fatal),
         head: reading.head,

@@ -26,8 +26,7 @@ use index::{Bytes, IndexFile, Section};
 use rustix::fs::{CWD, Mode, openat};
 use rustix::io::Errno;
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::ffi::OsStr;
+use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -95,7 +94,7 @@ pub fn discover_at(roots: &[Root], index: Option<&Path>, now: SystemTime) -> Dis
     let (inventory, index) = std::thread::scope(|scope| {
         let write = |path| remember(path, now_ns, &open, &sections, &found);
         let writer = index.filter(|_| changed(&open, &found)).map(|path| scope.spawn(move || write(path)));
-        let inventory = Inventory::new(installed(skills, roots, &open));
+        let inventory = Inventory::new(installed(skills, roots));
         let outcome =
             writer.map(|writer| writer.join().unwrap_or_else(|_| IndexUse::NotWritten(String::new())));
         (inventory, outcome.unwrap_or(if index.is_some() { IndexUse::Fresh } else { IndexUse::Off }))
@@ -136,7 +135,7 @@ fn open_root<'a>(
 fn changed(open: &[OpenRoot<'_>], found: &Found<'_>) -> bool {
     let known: usize = open.iter().map(|root| root.known.len()).sum();
     let same = |entry: &Cow<'_, [u8]>| matches!(entry, Cow::Borrowed(_));
-    known != found.entries.len() || !found.entries.iter().all(|(_, _, entry)| same(entry))
+    known != found.entries.len() || !found.entries.iter().all(|kept| same(&kept.entry))
 }
 
 fn remember(
@@ -147,9 +146,9 @@ fn remember(
     found: &Found<'_>,
 ) -> IndexUse {
     let mut by_root: Vec<Vec<(Bytes<'_>, Bytes<'_>)>> = vec![Vec::new(); open.len()];
-    for (root, path, entry) in &found.entries {
-        if let Some(entries) = by_root.get_mut(*root) {
-            entries.push((Bytes(path), Bytes(entry)));
+    for kept in &found.entries {
+        if let Some(entries) = by_root.get_mut(kept.root) {
+            entries.push((Bytes(&kept.path), Bytes(&kept.entry)));
         }
     }
     let encoded: Vec<_> = open
@@ -171,30 +170,19 @@ fn remember(
 
 /// One directory counts once per scope, by whatever links it is reached: installers link one copy of a skill into the
 /// directories of several clients, and that is not shadowing.
-fn installed(mut found: Vec<FoundSkill>, roots: &[Root], open: &[OpenRoot<'_>]) -> Vec<Installed> {
-    let root_of = |skill: &FoundSkill| open.get(skill.root).map(|open| open.root);
-    let rank = |skill: &FoundSkill| root_of(skill).map(|root| root.rank);
+fn installed(mut found: Vec<FoundSkill>, roots: &[Root]) -> Vec<Installed> {
     if found.iter().any(|skill| skill.is_link) || roots.len() > 1 {
-        found.sort_by(|a, b| (rank(b), a.is_link, &a.path).cmp(&(rank(a), b.is_link, &b.path)));
-        let mut seen = std::collections::HashSet::with_capacity(found.len());
-        found.retain(|skill| seen.insert((root_of(skill).map(|root| &root.scope), skill.inspected.id)));
+        found.sort_by(|a, b| {
+            let (one, other) = (&a.installed, &b.installed);
+            (other.rank, a.is_link, &one.dir).cmp(&(one.rank, b.is_link, &other.dir))
+        });
+        let mut seen = HashSet::with_capacity(found.len());
+        let keep: Vec<_> =
+            found.iter().map(|skill| seen.insert((&skill.installed.scope, skill.id))).collect();
+        let mut keep = keep.into_iter();
+        found.retain(|_| keep.next().unwrap_or(true));
     }
-    let install = |skill: FoundSkill| {
-        let root = open.get(skill.root)?.root;
-        let path = OsStr::from_bytes(&skill.path);
-        let inspected = skill.inspected;
-        Some(Installed {
-            head: inspected.head,
-            scope: root.scope.clone(),
-            rank: root.rank,
-            dir: if path.is_empty() { root.path.clone() } else { root.path.join(path) },
-            file: inspected.file,
-            digest: inspected.digest,
-            diagnostics: inspected.diagnostics,
-            usable: inspected.usable,
-        })
-    };
-    found.into_iter().filter_map(install).collect()
+    found.into_iter().map(|skill| *skill.installed).collect()
 }
 
 #[cfg(test)]

@@ -272,10 +272,9 @@ fn a_file_of_phases_that_is_missing_is_said_until_it_is_there() {
 
 #[test]
 fn names_no_path_can_carry_are_left_out_and_said() {
-    use std::os::unix::ffi::OsStrExt as _;
     let tree = Tree::new();
     tree.skill("root/one").write("root/one/a\\b.md", "x");
-    fs::write(tree.path("root/one").join(OsStr::from_bytes(b"caf\xe9.md")), "x").unwrap();
+    fs::write(tree.path("root/one").join(std::ffi::OsStr::from_bytes(b"caf\xe9.md")), "x").unwrap();
     let discovery = tree.discover();
     let skill = the_one(&discovery);
     assert_eq!(codes(skill).iter().filter(|(code, _)| *code == Code::F0121).count(), 2);

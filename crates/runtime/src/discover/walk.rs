@@ -10,7 +10,7 @@ use super::stamp::{Stamp, kind_of};
 use crate::Root;
 use crate::beneath::DIRECTORY;
 use fugato_model::{Code, Diagnostic, Words, words};
-use fugato_skill::problems;
+use fugato_skill::{Installed, problems};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
@@ -45,8 +45,7 @@ pub(super) struct OpenRoot<'a> {
 #[derive(Default)]
 pub(super) struct Found<'a> {
     pub skills: Vec<FoundSkill>,
-    /// (root, path below it, what to remember)
-    pub entries: Vec<(usize, Vec<u8>, Cow<'a, [u8]>)>,
+    pub entries: Vec<Kept<'a>>,
     pub notes: Vec<Diagnostic>,
     pub dirs_listed: u32,
     pub skills_read: u32,
@@ -54,11 +53,19 @@ pub(super) struct Found<'a> {
     next: Vec<Task>,
 }
 
-pub(super) struct FoundSkill {
+/// What to remember of one directory: borrowed when the index has it already.
+pub(super) struct Kept<'a> {
     pub root: usize,
-    pub path: Vec<u8>,
+    pub path: Cow<'a, [u8]>,
+    pub entry: Cow<'a, [u8]>,
+}
+
+pub(super) struct FoundSkill {
     pub is_link: bool,
-    pub inspected: Inspected,
+    /// Device and inode of the directory.
+    pub id: (u64, u64),
+    /// Boxed: it passes through several lists on its way to the inventory.
+    pub installed: Box<Installed>,
 }
 
 struct Task {
@@ -148,24 +155,24 @@ impl<'a> Worker<'a, '_> {
         if task.is_link && !self.may_follow(root, task) {
             return;
         }
-        let bytes = root.known.get(task.path.as_slice()).copied();
+        let known = root.known.get_key_value(task.path.as_slice());
         let mut remembered = None;
-        match bytes.and_then(|bytes| Some((bytes, Entry::decode(bytes)?))) {
-            Some((bytes, Entry::Container(entry))) => {
+        match known.and_then(|(path, bytes)| Some((*path, *bytes, Entry::decode(bytes)?))) {
+            Some((path, bytes, Entry::Container(entry))) => {
                 let stat = statat(&root.fd, path_or_dot(&task.path), AtFlags::empty());
                 let same = stat.is_ok_and(|stat| Stamp::of(&stat) == entry.stamp);
                 if same && entry.stamp.is_settled(root.scanned_ns) {
                     self.container(task, &entry.children);
-                    self.found.entries.push((task.root, task.path.clone(), Cow::Borrowed(bytes)));
+                    self.keep(task.root, Cow::Borrowed(path), Cow::Borrowed(bytes));
                     return;
                 }
             }
-            Some((bytes, Entry::Skill(entry))) => {
+            Some((path, bytes, Entry::Skill(entry))) => {
                 let known = Remembered { entry: *entry, scanned_ns: root.scanned_ns };
                 if known.is_unchanged(root.fd.as_fd(), &task.path, &mut self.path) {
                     let shown = Shown { before: root.shown_before, now: &root.root.shown };
-                    self.skill(task, known.into_inspected(&shown));
-                    self.found.entries.push((task.root, task.path.clone(), Cow::Borrowed(bytes)));
+                    self.skill(root, task, known.into_inspected(&shown));
+                    self.keep(task.root, Cow::Borrowed(path), Cow::Borrowed(bytes));
                     return;
                 }
                 remembered = Some(known);
@@ -200,9 +207,9 @@ impl<'a> Worker<'a, '_> {
             self.found.skills_read += 1;
             self.found.files_read += inspected.files_read;
             if let Some(entry) = inspected.entry.take() {
-                self.found.entries.push((task.root, task.path.clone(), Cow::Owned(entry)));
+                self.keep(task.root, Cow::Owned(task.path.clone()), Cow::Owned(entry));
             }
-            self.skill(task, inspected);
+            self.skill(root, task, inspected);
             return Ok(());
         }
         let mut children = Vec::new();
@@ -220,14 +227,29 @@ impl<'a> Worker<'a, '_> {
         }
         self.container(task, &children);
         if let Some(entry) = (ContainerEntry { stamp, children }).encode() {
-            self.found.entries.push((task.root, task.path.clone(), Cow::Owned(entry)));
+            self.keep(task.root, Cow::Owned(task.path.clone()), Cow::Owned(entry));
         }
         Ok(())
     }
 
-    fn skill(&mut self, task: &Task, inspected: Inspected) {
-        let (root, path, is_link) = (task.root, task.path.clone(), task.is_link);
-        self.found.skills.push(FoundSkill { root, path, is_link, inspected });
+    fn keep(&mut self, root: usize, path: Cow<'a, [u8]>, entry: Cow<'a, [u8]>) {
+        self.found.entries.push(Kept { root, path, entry });
+    }
+
+    fn skill(&mut self, root: &OpenRoot<'_>, task: &Task, inspected: Inspected) {
+        let root = root.root;
+        let path = OsStr::from_bytes(&task.path);
+        let installed = Box::new(Installed {
+            head: inspected.head,
+            scope: root.scope.clone(),
+            rank: root.rank,
+            dir: if path.is_empty() { root.path.clone() } else { root.path.join(path) },
+            file: inspected.file,
+            digest: inspected.digest,
+            diagnostics: inspected.diagnostics,
+            usable: inspected.usable,
+        });
+        self.found.skills.push(FoundSkill { is_link: task.is_link, id: inspected.id, installed });
     }
 
     fn container(&mut self, task: &Task, children: &[Child<'_>]) {
