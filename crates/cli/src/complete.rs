@@ -52,7 +52,7 @@ pub fn run(args: &CompletionsArgs, app: &mut App) -> Outcome {
     let mut script = Vec::new();
     completer
         .write_registration("COMPLETE", "fugato", "fugato", "fugato", &mut script)
-        .map_err(CliError::output)?;
+        .map_err(|error| CliError::output(&error))?;
     app.out.raw(&script)?;
     Ok(Exit::Ok)
 }

@@ -52,7 +52,7 @@ impl CliError {
     }
 
     /// A failed write to stdout. A closed pipe (`| head`) is how readers say "enough".
-    pub fn output(error: std::io::Error) -> Self {
+    pub fn output(error: &std::io::Error) -> Self {
         let is_silent = error.kind() == std::io::ErrorKind::BrokenPipe;
         let exit = if is_silent { Exit::Ok } else { Exit::Failed };
         Self {

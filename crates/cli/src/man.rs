@@ -19,7 +19,7 @@ pub fn run(args: &ManArgs, app: &mut App) -> Outcome {
     let command = Cli::command().flatten_help(true);
     let Some(dir) = &args.dir else {
         let mut page = Vec::new();
-        clap_mangen::Man::new(command).render(&mut page).map_err(CliError::output)?;
+        clap_mangen::Man::new(command).render(&mut page).map_err(|error| CliError::output(&error))?;
         app.out.raw(&page)?;
         return Ok(Exit::Ok);
     };

@@ -68,7 +68,7 @@ impl Printer {
 
     /// One line of data.
     pub fn line(&mut self, text: impl std::fmt::Display) -> Result<(), CliError> {
-        writeln!(self.out, "{text}").map_err(CliError::output)
+        writeln!(self.out, "{text}").map_err(|error| CliError::output(&error))
     }
 
     /// Data as it is, without a line break of ours.
@@ -76,7 +76,7 @@ impl Printer {
         self.flush()?;
         // Not through the style-stripping stream: these are somebody's bytes.
         let mut stdout = std::io::stdout().lock();
-        stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(CliError::output)
+        stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(|error| CliError::output(&error))
     }
 
     pub fn json<T: Serialize>(&mut self, document: &T) -> Result<(), CliError> {
@@ -97,7 +97,7 @@ impl Printer {
     }
 
     pub fn flush(&mut self) -> Result<(), CliError> {
-        self.out.flush().map_err(CliError::output)
+        self.out.flush().map_err(|error| CliError::output(&error))
     }
 
     /// The sentence in the person's language.

@@ -1,5 +1,11 @@
 //! The built binary, run as people and programs run it.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that meets what it does not expect should fail loudly"
+)]
+
 mod bad_input;
 mod ground;
 mod manage;
