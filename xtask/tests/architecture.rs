@@ -1,11 +1,6 @@
 //! The shape of the workspace, as tests: who may use whom, and what the pure rooms must not touch.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test that meets what it does not expect should fail loudly"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that meets what it does not expect should fail loudly")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
