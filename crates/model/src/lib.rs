@@ -3,6 +3,7 @@
 //! Architecture invariant: this room knows no other room, no file system, no clock, no environment. Everything here is
 //! a value that can be compared, printed and serialised.
 
+pub mod chat;
 mod code;
 mod diagnostic;
 mod digest;

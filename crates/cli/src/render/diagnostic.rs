@@ -10,8 +10,8 @@ pub fn report(diagnostic: &Diagnostic, printer: &Printer) -> String {
     let (label, field_separator) = match (diagnostic.severity, lang) {
         (Severity::Error, Lang::En) => (Level::ERROR.with_name("error"), ": "),
         (Severity::Warning, Lang::En) => (Level::WARNING.with_name("warning"), ": "),
-        (Severity::Error, Lang::Zh) => (Level::ERROR.with_name("错误"), ":"),
-        (Severity::Warning, Lang::Zh) => (Level::WARNING.with_name("警告"), ":"),
+        (Severity::Error, Lang::Zh) => (Level::ERROR.with_name("错误"), "："),
+        (Severity::Warning, Lang::Zh) => (Level::WARNING.with_name("警告"), "："),
     };
     let message = diagnostic.message.in_lang(lang);
     let message = match &diagnostic.field {

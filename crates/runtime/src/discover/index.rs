@@ -186,9 +186,12 @@ fn split(bytes: &[u8]) -> Option<([u8; 8], [u8; 8], &[u8])> {
     Some((*mark, *sum, body))
 }
 
-/// Another version of the program, or another list of codes (they are stored by number), is another format.
+/// Another version of the program, or another list of codes (they are stored by number), is another format. So is
+/// another build: what reading a file yields may have changed without anybody raising the version.
 fn fingerprint() -> u64 {
-    let mut text = format!("{VERSION} {}", env!("CARGO_PKG_VERSION"));
+    let build =
+        std::env::current_exe().and_then(std::fs::metadata).map(|exe| (exe.len(), exe.modified().ok()));
+    let mut text = format!("{VERSION} {} {build:?}", env!("CARGO_PKG_VERSION"));
     Code::ALL.iter().for_each(|code| text.push_str(code.as_str()));
     checksum(text.as_bytes())
 }
