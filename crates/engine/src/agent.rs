@@ -1,0 +1,117 @@
+//! One agent as a small machine: idle → thinking → acting → … → stopped. No I/O: the next step comes out, results go in.
+
+use crate::event::AgentPath;
+use crate::limits::Spent;
+use crate::plan::Access;
+use fugato_model::chat::{Message, Part, Role, ToolResult};
+use std::sync::Arc;
+
+/// Everything known of one agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentState {
+    pub path: AgentPath,
+    /// The node it works for; `None` for the only agent of a skill without phases.
+    pub node: Option<u32>,
+    pub agent_type: String,
+    pub access: Access,
+    pub model: String,
+    pub system: Arc<str>,
+    /// The conversation. Grows only at its end.
+    pub messages: Vec<Arc<Message>>,
+    /// Model calls so far, over all tasks.
+    pub step: u32,
+    /// Model calls when the present task began: limits are per task.
+    pub task_began_at: u32,
+    pub turn: Turn,
+    pub paused: bool,
+    /// Messages it has not seen yet, oldest first.
+    pub inbox: Vec<String>,
+    /// Answers in this task that could not be used: empty, malformed, unknown tools.
+    pub missteps: u32,
+    pub spent: Spent,
+}
+
+/// Where an agent is in its turn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Turn {
+    /// It should be asked for its next step.
+    Idle,
+    Thinking,
+    /// Its tool calls, answered or not, in the order it made them.
+    Acting {
+        calls: Vec<Slot>,
+    },
+    Stopped,
+}
+
+/// One tool call of the present step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slot {
+    pub call: String,
+    pub result: Option<ToolResult>,
+}
+
+/// The agent's state in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentStatus {
+    Running,
+    Paused,
+    AwaitingInput,
+    Stopped,
+}
+
+impl AgentState {
+    pub fn is_live(&self) -> bool {
+        self.turn != Turn::Stopped
+    }
+
+    /// Steps of the present task.
+    pub fn steps_of_task(&self) -> u32 {
+        self.step - self.task_began_at
+    }
+
+    /// The last text it wrote: what is left when a limit ends it.
+    pub fn last_text(&self) -> String {
+        let spoken = self.messages.iter().rev().filter(|message| message.role == Role::Assistant);
+        spoken.map(|message| message.text()).find(|text| !text.is_empty()).unwrap_or_default()
+    }
+
+    /// What it has not seen becomes part of the conversation.
+    pub(crate) fn take_inbox(&mut self) {
+        if !self.inbox.is_empty() {
+            let text = std::mem::take(&mut self.inbox).join("\n\n");
+            self.say(Message::user(text));
+        }
+    }
+
+    pub(crate) fn say(&mut self, message: Message) {
+        self.messages.push(Arc::new(message));
+    }
+
+    /// Puts a result into its slot; when all are there, they become one message and the agent is idle again.
+    pub(crate) fn result(&mut self, index: u32, content: String, is_error: bool) {
+        let Turn::Acting { calls } = &mut self.turn else { return };
+        let Some(slot) = calls.get_mut(index as usize).filter(|slot| slot.result.is_none()) else { return };
+        slot.result = Some(ToolResult { call: slot.call.clone(), content, is_error });
+        if calls.iter().all(|slot| slot.result.is_some()) {
+            let parts =
+                calls.iter_mut().filter_map(|slot| slot.result.take()).map(Part::ToolResult).collect();
+            self.say(Message { role: Role::User, parts });
+            self.turn = Turn::Idle;
+        }
+    }
+
+    /// Ends the turn. Calls without a result get one, so that the conversation can be continued later.
+    pub(crate) fn stop(&mut self) {
+        if let Turn::Acting { calls } = &mut self.turn {
+            let unanswered =
+                |call: &str| ToolResult { call: call.to_owned(), content: "ended".into(), is_error: false };
+            let parts = calls
+                .iter_mut()
+                .map(|slot| Part::ToolResult(slot.result.take().unwrap_or_else(|| unanswered(&slot.call))))
+                .collect();
+            self.say(Message { role: Role::User, parts });
+        }
+        self.turn = Turn::Stopped;
+    }
+}

@@ -1,0 +1,69 @@
+//! From an input to events. Total and deterministic: any input in any state gives events or a refusal, never a panic.
+//!
+//! `decide` applies each event as it makes it, so later decisions see earlier ones. The events of one decision belong
+//! together: the caller stores them in one transaction. If they cannot be stored, it throws the run away and replays the
+//! log.
+
+mod answer;
+mod completion;
+mod directive;
+mod recover;
+
+use crate::event::{By, Event, EventKind};
+use crate::input::{Input, Refusal};
+use crate::run::Run;
+use fugato_model::{Words, words};
+
+/// Collects events, each applied at once.
+pub(crate) struct Recorder<'r> {
+    pub run: &'r mut Run,
+    pub events: Vec<Event>,
+    pub now: i64,
+    pub by: By,
+}
+
+impl Recorder<'_> {
+    pub fn emit(&mut self, kind: EventKind) {
+        let event = Event { v: Event::VERSION, seq: self.run.seq + 1, at: self.now, by: self.by, kind };
+        self.run.apply(&event);
+        self.events.push(event);
+    }
+}
+
+impl Run {
+    /// Decides one input. `now` is milliseconds since 1970.
+    pub fn decide(&mut self, input: Input, now: i64) -> Result<Vec<Event>, Refusal> {
+        let by = match &input {
+            Input::Direct { .. } | Input::Answer { .. } | Input::Send { .. } | Input::Raise { .. } => {
+                By::User
+            }
+            Input::Completed { .. } => By::Agent,
+            Input::Go | Input::Recover { .. } => By::Engine,
+        };
+        let mut recorder = Recorder { run: self, events: Vec::new(), now, by };
+        match input {
+            Input::Go => {}
+            Input::Recover { epoch } => recover::recover(&mut recorder, epoch),
+            Input::Completed { key, completion } => completion::completed(&mut recorder, key, completion),
+            Input::Direct { verb, target, text } => directive::direct(&mut recorder, verb, &target, text)?,
+            Input::Answer { question, answer } => answer::answer(&mut recorder, question, answer)?,
+            Input::Send { to, from, text } => directive::send(&mut recorder, &to, &from, &text)?,
+            Input::Raise { limits } => recorder.emit(EventKind::LimitsRaised { limits }),
+        }
+        recorder.by = By::Engine;
+        crate::driver::advance(&mut recorder);
+        Ok(recorder.events)
+    }
+}
+
+pub(crate) fn refuse<T>(words: Words) -> Result<T, Refusal> {
+    Err(Refusal { words })
+}
+
+/// A run that has ended takes nothing more.
+pub(crate) fn refuse_if_ended(run: &Run) -> Result<(), Refusal> {
+    match &run.ended {
+        Some(_) => refuse(words!("the run has ended", "运行已结束")),
+        None => Ok(()),
+    }
+}

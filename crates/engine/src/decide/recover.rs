@@ -1,0 +1,34 @@
+//! A new owner. What may be repeated stays wanted; what may not becomes uncertain, and is never repeated silently.
+
+use super::Recorder;
+use super::answer::{DONE, FAIL, REPEAT};
+use crate::effect::EffectKey;
+use crate::event::{Asked, EventKind};
+
+pub fn recover(recorder: &mut Recorder<'_>, epoch: u64) {
+    recorder.emit(EventKind::RunRecovered { epoch });
+    if recorder.run.ended.is_some() {
+        return;
+    }
+    for key in recorder.run.uncertain() {
+        match key {
+            EffectKey::Tool { agent, step, index } => {
+                recorder.emit(EventKind::ToolUncertain { agent, step, index });
+            }
+            EffectKey::Node { node, .. } => {
+                recorder.emit(EventKind::NodeUncertain { node });
+                let id = recorder.run.plan_node(node).map(|plan| plan.id.clone()).unwrap_or_default();
+                recorder.emit(EventKind::InputRequested {
+                    question: u32::try_from(recorder.run.questions.len()).unwrap_or(u32::MAX),
+                    about: Asked::Uncertain { node },
+                    text: format!(
+                        "The process ended while `{id}` was running. It may or may not have taken effect. \
+                         {REPEAT} it, take it as {DONE}, or {FAIL}?"
+                    ),
+                    options: [REPEAT, DONE, FAIL].map(str::to_owned).to_vec(),
+                });
+            }
+            EffectKey::Model { .. } => {}
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! The log: everything that ever happened in a run, in the past tense. The only truth.
+
+use crate::limits::Limits;
+use crate::plan::Plan;
+use fugato_model::chat::{Answer, ModelFault, ToolCall};
+use fugato_model::{Digest, Words};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// One entry of a run's log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Version of this shape.
+    pub v: u8,
+    /// Contiguous per run, from 1: the order. Times are for eyes.
+    pub seq: u64,
+    /// Milliseconds since 1970, as the machine's clock said.
+    pub at: i64,
+    pub by: By,
+    pub kind: EventKind,
+}
+
+impl Event {
+    pub const VERSION: u8 = 1;
+}
+
+/// Who made it happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum By {
+    User,
+    Agent,
+    Engine,
+    Timer,
+    Host,
+}
+
+/// The id of an agent: derived from the plan (`setup/get-config`, `main`), never random.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct AgentPath(pub Arc<str>);
+
+impl AgentPath {
+    pub fn new(path: &str) -> Self {
+        Self(path.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for AgentPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for AgentPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`", self.0)
+    }
+}
+
+/// May an effect be done again when nobody knows whether it was done?
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EffectClass {
+    Read,
+    Idempotent,
+    Once,
+}
+
+/// What a run is made from, pinned.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunSpec {
+    pub id: String,
+    pub skill: SkillPin,
+    /// One line for lists.
+    pub title: String,
+    pub plan: Plan,
+    /// The text of a skill without phases: one agent reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub single: Option<String>,
+    /// `ARGUMENTS`, `TODAY`, `TARGET_DATE`, and what `--set` gave.
+    pub context: BTreeMap<String, Value>,
+    pub limits: Limits,
+    pub model: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub debug: bool,
+    /// The run this one was made from by `rerun`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// Catalog and tools of the agents, resolved when the run was created.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub catalog: String,
+    /// Digest of every skill used, by path or name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub digests: BTreeMap<String, Digest>,
+}
+
+/// The skill a run belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillPin {
+    pub name: String,
+    pub dir: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<Digest>,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Complete,
+    Failed,
+    Aborted,
+    BudgetExhausted,
+}
+
+/// How an agent ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "verdict", rename_all = "snake_case")]
+pub enum Verdict {
+    /// It submitted a value.
+    Submitted {
+        value: Value,
+    },
+    /// It answered with text and asked for nothing more.
+    Answered {
+        text: String,
+    },
+    Failed {
+        message: String,
+    },
+    /// A limit ended it; the text is what it had.
+    LimitReached {
+        limit: String,
+        text: String,
+    },
+    Cancelled,
+}
+
+/// What a person (or another program) may tell a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verb {
+    Pause,
+    Resume,
+    Cancel,
+    Redirect,
+}
+
+/// Whom a directive concerns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Target {
+    All,
+    Agent(AgentPath),
+}
+
+/// What happened. Node and agent numbers are indexes of the plan and of the order of `agent.started`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+pub enum EventKind {
+    #[serde(rename = "run.created")]
+    RunCreated { spec: Box<RunSpec> },
+    /// Another process took the run over; effects without an outcome are looked at anew.
+    #[serde(rename = "run.recovered")]
+    RunRecovered { epoch: u64 },
+    #[serde(rename = "run.limits_raised")]
+    LimitsRaised { limits: Limits },
+    #[serde(rename = "run.ended")]
+    RunEnded { outcome: Outcome, reason: Words, result: Option<Value> },
+
+    #[serde(rename = "node.started")]
+    NodeStarted {
+        node: u32,
+        attempt: u32,
+        /// Rendered arguments of a script.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        arguments: Option<Value>,
+    },
+    #[serde(rename = "node.completed")]
+    NodeCompleted {
+        node: u32,
+        value: Value,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        warnings: Vec<Words>,
+    },
+    #[serde(rename = "node.failed")]
+    NodeFailed { node: u32, message: Words, then: AfterFailure },
+    /// Nobody knows whether a once-only effect happened: a person decides.
+    #[serde(rename = "node.uncertain")]
+    NodeUncertain { node: u32 },
+
+    #[serde(rename = "agent.started")]
+    AgentStarted {
+        agent: AgentPath,
+        node: Option<u32>,
+        agent_type: String,
+        access: crate::plan::Access,
+        model: String,
+        system: String,
+        prompt: String,
+    },
+    /// A further task for an agent that is there already (inline phases share one conversation).
+    #[serde(rename = "agent.continued")]
+    AgentContinued { agent: u32, node: u32, prompt: String },
+    #[serde(rename = "agent.stopped")]
+    AgentStopped { agent: u32, verdict: Verdict },
+
+    #[serde(rename = "model.requested")]
+    ModelRequested { agent: u32, step: u32, wrap_up: bool },
+    #[serde(rename = "model.answered")]
+    ModelAnswered {
+        agent: u32,
+        step: u32,
+        answer: Arc<Answer>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        micro_usd: Option<u64>,
+    },
+    #[serde(rename = "model.failed")]
+    ModelFailed { agent: u32, step: u32, fault: ModelFault, message: String },
+
+    #[serde(rename = "tool.requested")]
+    ToolRequested { agent: u32, step: u32, index: u32, call: ToolCall, class: EffectClass },
+    #[serde(rename = "tool.completed")]
+    ToolCompleted { agent: u32, step: u32, index: u32, content: String, is_error: bool },
+    #[serde(rename = "tool.uncertain")]
+    ToolUncertain { agent: u32, step: u32, index: u32 },
+
+    #[serde(rename = "input.requested")]
+    InputRequested { question: u32, about: Asked, text: String, options: Vec<String> },
+    #[serde(rename = "input.answered")]
+    InputAnswered { question: u32, answer: String },
+
+    #[serde(rename = "message.sent")]
+    MessageSent { to: u32, from: String, text: String },
+
+    #[serde(rename = "directive.recorded")]
+    DirectiveRecorded { generation: u64, verb: Verb, target: Target, text: Option<String> },
+    #[serde(rename = "directive.applied")]
+    DirectiveApplied { generation: u64, agent: u32 },
+    #[serde(rename = "directive.refused")]
+    DirectiveRefused { generation: u64, reason: Words },
+}
+
+/// Who waits for an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "of", rename_all = "snake_case")]
+pub enum Asked {
+    /// An agent, through `ask_user`.
+    Agent { agent: u32, step: u32, index: u32 },
+    /// A node whose once-only effect may or may not have happened.
+    Uncertain { node: u32 },
+}
+
+/// What the failure of a node leads to, decided in a fixed order: fallback, optional, abort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AfterFailure {
+    Inline,
+    Null,
+    Abort,
+}

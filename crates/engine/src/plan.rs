@@ -1,0 +1,211 @@
+//! What a run will do, pinned when it is created: a graph of nodes with everything they need, so that a run can go on
+//! after its skill was edited, moved or deleted.
+
+use crate::event::EffectClass;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A graph of work. Edges point backwards: a node names what it waits for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    pub phases: Vec<Phase>,
+    pub nodes: Vec<PlanNode>,
+}
+
+/// A phase groups nodes for eyes and for `rerun --from`; the edges are on the nodes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Phase {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub parallel: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depends_on: Vec<u32>,
+}
+
+/// One piece of work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanNode {
+    /// `phase/subagent`, unique.
+    pub id: String,
+    /// Index of its phase.
+    pub phase: u32,
+    /// Nodes that must have ended first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<u32>,
+    pub work: Work,
+    /// Variable that takes the result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requires: Vec<Requirement>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub optional: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fallback_inline: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_error: Option<String>,
+}
+
+/// A variable that must be there; `X?` may be null.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Requirement {
+    pub name: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_be_null: bool,
+}
+
+/// What a node is made of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Work {
+    /// A subagent reads a sub-skill and answers.
+    Agent {
+        agent_type: String,
+        access: Access,
+        /// Path of the sub-skill, as the skill names it.
+        skill: String,
+        /// The sub-skill's text, pinned.
+        instructions: String,
+        /// Template.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        args: String,
+        /// Variables shown in its prompt.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        relevant: Vec<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        schema: Option<Value>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+    },
+    /// A program, no model.
+    Script {
+        skill: String,
+        /// Entry point, relative to the sub-skill.
+        entry: String,
+        class: EffectClass,
+        /// The sub-skill's text, for `fallback: inline`.
+        instructions: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        args: String,
+    },
+    /// A section of the skill's own text, in the main agent's conversation.
+    Inline {
+        /// Template.
+        section: String,
+        /// Variables the phase sets.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        sets: Vec<String>,
+    },
+    /// Nothing: for measurements and tests of the graph itself.
+    Noop,
+    /// A joint of the graph: ends by itself when everything before it has ended. Never an event of its own.
+    Gate,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Access {
+    ReadOnly,
+    ReadWrite,
+}
+
+/// Why a plan cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    #[error("node `{node}` waits for node {after}, which does not exist")]
+    NoSuchNode { node: String, after: u32 },
+    #[error("the nodes wait for each other: {}", .0.join(" ──→ "))]
+    Cycle(Vec<String>),
+    #[error("two nodes are called `{0}`")]
+    Duplicate(String),
+}
+
+impl Plan {
+    /// A plan that passes can always come to an end. Linear in nodes and edges.
+    pub fn check(&self) -> Result<(), PlanError> {
+        let mut names = std::collections::HashSet::with_capacity(self.nodes.len());
+        let mut waiting: Vec<usize> = Vec::with_capacity(self.nodes.len());
+        let mut next: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
+        for (at, node) in self.nodes.iter().enumerate() {
+            if !names.insert(node.id.as_str()) {
+                return Err(PlanError::Duplicate(node.id.clone()));
+            }
+            for after in &node.after {
+                match next.get_mut(*after as usize) {
+                    Some(list) => list.push(at),
+                    None => return Err(PlanError::NoSuchNode { node: node.id.clone(), after: *after }),
+                }
+            }
+            waiting.push(node.after.len());
+        }
+        let mut open: Vec<usize> =
+            waiting.iter().enumerate().filter(|(_, n)| **n == 0).map(|(at, _)| at).collect();
+        let mut ended = 0;
+        while let Some(at) = open.pop() {
+            ended += 1;
+            for after in next.get(at).into_iter().flatten() {
+                if let Some(left) = waiting.get_mut(*after) {
+                    *left -= 1;
+                    if *left == 0 {
+                        open.push(*after);
+                    }
+                }
+            }
+        }
+        if ended == self.nodes.len() { Ok(()) } else { Err(PlanError::Cycle(self.cycle(&waiting))) }
+    }
+
+    /// Walks backwards through nodes that never became free until one repeats.
+    fn cycle(&self, waiting: &[usize]) -> Vec<String> {
+        let stuck = |at: usize| waiting.get(at).is_some_and(|left| *left > 0);
+        let mut at = (0..waiting.len()).find(|at| stuck(*at)).unwrap_or_default();
+        let mut path: Vec<usize> = Vec::new();
+        while !path.contains(&at) {
+            path.push(at);
+            let before = self.nodes.get(at).map(|node| node.after.as_slice()).unwrap_or_default();
+            match before.iter().map(|n| *n as usize).find(|n| stuck(*n)) {
+                Some(next) => at = next,
+                None => break,
+            }
+        }
+        let from = path.iter().position(|n| *n == at).unwrap_or_default();
+        let mut names: Vec<String> = path
+            .iter()
+            .skip(from)
+            .rev()
+            .filter_map(|n| self.nodes.get(*n))
+            .map(|node| node.id.clone())
+            .collect();
+        names.extend(names.first().cloned());
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(edges: &[&[u32]]) -> Plan {
+        let node = |(at, after): (usize, &&[u32])| PlanNode {
+            id: format!("n{at}"),
+            phase: 0,
+            after: after.to_vec(),
+            work: Work::Noop,
+            output: None,
+            requires: Vec::new(),
+            optional: false,
+            fallback_inline: false,
+            on_error: None,
+        };
+        Plan { phases: Vec::new(), nodes: edges.iter().enumerate().map(node).collect() }
+    }
+
+    #[test]
+    fn a_graph_without_cycles_passes_and_a_cycle_is_printed_whole() {
+        assert_eq!(plan(&[&[], &[0], &[0, 1]]).check(), Ok(()));
+        let Err(PlanError::Cycle(names)) = plan(&[&[], &[3], &[1], &[2]]).check() else { panic!() };
+        assert_eq!(names.len(), 4);
+        assert_eq!(names.first(), names.last());
+        assert!(matches!(plan(&[&[7]]).check(), Err(PlanError::NoSuchNode { after: 7, .. })));
+    }
+}

@@ -1,0 +1,553 @@
+//! The state of a run: the fold of its events. `apply` is the only function that changes it, live and in replay alike.
+//!
+//! Cost follows the event: what becomes ready, runnable or wanted is maintained step by step, never searched for.
+
+use crate::agent::{AgentState, Slot, Turn};
+use crate::effect::{Effect, EffectKey};
+use crate::event::{
+    AfterFailure, AgentPath, Asked, EffectClass, Event, EventKind, Outcome, RunSpec, Target, Verb,
+};
+use crate::limits::Spent;
+use crate::plan::{PlanNode, Work};
+use fugato_model::Words;
+use fugato_model::chat::Message;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// A run, as far as its log tells.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub spec: Arc<RunSpec>,
+    /// Number of the last event.
+    pub seq: u64,
+    pub started_at: i64,
+    pub variables: BTreeMap<String, Value>,
+    pub nodes: Vec<NodeState>,
+    pub agents: Vec<AgentState>,
+    pub questions: Vec<Question>,
+    pub ended: Option<(Outcome, Words, Option<Value>)>,
+    pub spent: Spent,
+    /// `pause all`: nothing new starts.
+    pub held: bool,
+    pub generation: u64,
+    /// A failure that ends the run once its consequences are recorded.
+    pub(crate) aborting: Option<Words>,
+    pub(crate) by_path: HashMap<AgentPath, u32>,
+    /// Nodes whose dependencies have ended, in plan order; those for the main agent's conversation apart.
+    pub(crate) ready: BTreeSet<u32>,
+    pub(crate) ready_inline: BTreeSet<u32>,
+    /// Agents that should be asked for their next step.
+    pub(crate) runnable: BTreeSet<u32>,
+    /// Nodes at work, and how many of them only wait for a person.
+    pub(crate) working: u32,
+    pub(crate) waiting: u32,
+    pub(crate) unended: u32,
+    wanted: HashMap<EffectKey, Effect>,
+    changes: Vec<Change>,
+    dependents: Vec<Vec<u32>>,
+}
+
+/// The state of one node of the plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NodeState {
+    pub status: NodeStatus,
+    /// Dependencies that have not ended.
+    pub missing: u32,
+    pub attempt: u32,
+    /// Its fallback is under way: the sub-skill runs in the main conversation.
+    pub inline: bool,
+    pub message: Option<Words>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeStatus {
+    Pending,
+    Ready,
+    Running,
+    /// A once-only effect may or may not have happened; a person decides.
+    Uncertain,
+    Done,
+    /// Failed, but optional: its output is null.
+    Null,
+    Failed,
+}
+
+/// A question to a person.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    pub about: Asked,
+    pub text: String,
+    pub options: Vec<String>,
+    pub answer: Option<String>,
+}
+
+/// What the last inputs changed about the effects that are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    Wanted(EffectKey),
+    Dropped(EffectKey),
+}
+
+impl Run {
+    /// The run right after its first event. `None`: that event is not `run.created`.
+    pub fn created(event: &Event) -> Option<Self> {
+        let EventKind::RunCreated { spec } = &event.kind else { return None };
+        let count = spec.plan.nodes.len();
+        let mut dependents: Vec<Vec<u32>> = vec![Vec::new(); count];
+        let mut nodes = Vec::with_capacity(count);
+        for (at, node) in spec.plan.nodes.iter().enumerate() {
+            for after in &node.after {
+                dependents.get_mut(*after as usize)?.push(index(at));
+            }
+            nodes.push(NodeState {
+                status: NodeStatus::Pending,
+                missing: index(node.after.len()),
+                attempt: 0,
+                inline: matches!(node.work, Work::Inline { .. }),
+                message: None,
+            });
+        }
+        let mut run = Self {
+            variables: spec.context.clone(),
+            spec: Arc::new((**spec).clone()),
+            seq: event.seq,
+            started_at: event.at,
+            nodes,
+            agents: Vec::new(),
+            questions: Vec::new(),
+            ended: None,
+            spent: Spent::default(),
+            held: false,
+            generation: 0,
+            aborting: None,
+            by_path: HashMap::new(),
+            ready: BTreeSet::new(),
+            ready_inline: BTreeSet::new(),
+            runnable: BTreeSet::new(),
+            working: 0,
+            waiting: 0,
+            unended: index(count),
+            wanted: HashMap::new(),
+            changes: Vec::new(),
+            dependents,
+        };
+        let free: Vec<u32> =
+            (0..index(count)).filter(|at| run.node(*at).is_some_and(|node| node.missing == 0)).collect();
+        free.into_iter().for_each(|at| run.make_ready(at));
+        Some(run)
+    }
+
+    /// Builds a run from its whole log.
+    pub fn replay<'e>(events: impl IntoIterator<Item = &'e Event>) -> Option<Self> {
+        let mut events = events.into_iter();
+        let mut run = Self::created(events.next()?)?;
+        events.for_each(|event| run.apply(event));
+        Some(run)
+    }
+
+    /// Folds one event. Events that do not fit (a late outcome, an unknown number) change nothing.
+    pub fn apply(&mut self, event: &Event) {
+        self.seq = event.seq;
+        match &event.kind {
+            EventKind::RunCreated { .. } | EventKind::RunRecovered { .. } => {}
+            EventKind::LimitsRaised { limits } => {
+                let mut spec = (*self.spec).clone();
+                spec.limits = limits.clone();
+                self.spec = Arc::new(spec);
+                if matches!(self.ended, Some((Outcome::BudgetExhausted, ..))) {
+                    self.ended = None;
+                    (0..self.agents.len()).for_each(|at| self.refresh(index(at)));
+                }
+            }
+            EventKind::RunEnded { outcome, reason, result } => {
+                self.ended = Some((*outcome, reason.clone(), result.clone()));
+                self.drop_effects(|_| true);
+                self.runnable.clear();
+            }
+            EventKind::NodeStarted { node, attempt, arguments } => {
+                self.node_started(*node, *attempt, arguments.as_ref());
+            }
+            EventKind::NodeCompleted { node, value, .. } => self.node_completed(*node, value),
+            EventKind::NodeFailed { node, message, then } => self.node_failed(*node, message, *then),
+            EventKind::NodeUncertain { node } => {
+                self.drop_node_effect(*node);
+                self.set_status(*node, NodeStatus::Uncertain);
+                self.waiting += 1;
+            }
+            EventKind::AgentStarted { agent, node, agent_type, access, model, system, prompt } => {
+                let state = AgentState {
+                    path: agent.clone(),
+                    node: *node,
+                    agent_type: agent_type.clone(),
+                    access: *access,
+                    model: model.clone(),
+                    system: system.as_str().into(),
+                    messages: vec![Arc::new(Message::user(prompt.clone()))],
+                    step: 0,
+                    task_began_at: 0,
+                    turn: Turn::Idle,
+                    paused: false,
+                    inbox: Vec::new(),
+                    missteps: 0,
+                    spent: Spent::default(),
+                };
+                let at = index(self.agents.len());
+                self.by_path.insert(agent.clone(), at);
+                self.agents.push(state);
+                self.refresh(at);
+            }
+            EventKind::AgentContinued { agent, node, prompt } => {
+                self.with_agent(*agent, |state| {
+                    state.node = Some(*node);
+                    state.task_began_at = state.step;
+                    state.missteps = 0;
+                    state.say(Message::user(prompt.clone()));
+                    state.turn = Turn::Idle;
+                });
+            }
+            EventKind::AgentStopped { agent, .. } => {
+                let waits = self.questions_of(*agent);
+                self.waiting -= waits.min(self.waiting);
+                self.with_agent(*agent, AgentState::stop);
+                let agent = *agent;
+                self.drop_effects(|key| match key {
+                    EffectKey::Model { agent: a, .. } | EffectKey::Tool { agent: a, .. } => a == agent,
+                    EffectKey::Node { .. } => false,
+                });
+            }
+            EventKind::ModelRequested { agent, step, wrap_up } => {
+                self.model_requested(*agent, *step, *wrap_up)
+            }
+            EventKind::ModelAnswered { agent, step, answer, micro_usd } => {
+                self.close(EffectKey::Model { agent: *agent, step: *step });
+                self.spent.add(answer.usage, *micro_usd);
+                self.with_agent(*agent, |state| {
+                    state.spent.add(answer.usage, *micro_usd);
+                    state.say(answer.message.clone());
+                    let slot =
+                        |call: &fugato_model::chat::ToolCall| Slot { call: call.id.clone(), result: None };
+                    let calls: Vec<Slot> = answer.message.tool_calls().map(slot).collect();
+                    state.turn = if calls.is_empty() { Turn::Idle } else { Turn::Acting { calls } };
+                });
+            }
+            EventKind::ModelFailed { agent, step, .. } => {
+                self.close(EffectKey::Model { agent: *agent, step: *step });
+                self.with_agent(*agent, |state| {
+                    state.missteps += 1;
+                    state.turn = Turn::Idle;
+                });
+            }
+            EventKind::ToolRequested { agent, step, index, call, class } => {
+                let key = EffectKey::Tool { agent: *agent, step: *step, index: *index };
+                self.spent.tool_calls += 1;
+                if let Some(state) = self.agents.get(*agent as usize) {
+                    let path = state.path.clone();
+                    self.want(key, Effect::RunTool { agent: path, call: call.clone(), class: *class });
+                }
+            }
+            EventKind::ToolCompleted { agent, step, index, content, is_error } => {
+                self.close(EffectKey::Tool { agent: *agent, step: *step, index: *index });
+                self.with_agent(*agent, |state| state.result(*index, content.clone(), *is_error));
+            }
+            EventKind::ToolUncertain { agent, step, index } => {
+                self.close(EffectKey::Tool { agent: *agent, step: *step, index: *index });
+                self.with_agent(*agent, |state| state.result(*index, UNCERTAIN.to_owned(), true));
+            }
+            EventKind::InputRequested { about, text, options, .. } => {
+                let question =
+                    Question { about: *about, text: text.clone(), options: options.clone(), answer: None };
+                self.questions.push(question);
+                if matches!(about, Asked::Agent { .. }) {
+                    self.waiting += 1;
+                }
+            }
+            EventKind::InputAnswered { question, answer } => self.answered(*question, answer),
+            EventKind::MessageSent { to, text, .. } => {
+                self.with_agent(*to, |state| state.inbox.push(text.clone()));
+            }
+            EventKind::DirectiveRecorded { generation, verb, target, .. } => {
+                self.generation = *generation;
+                match (verb, target) {
+                    (Verb::Pause, Target::All) => self.held = true,
+                    (Verb::Resume, Target::All) => self.held = false,
+                    _ => {}
+                }
+                self.pause_or_resume(*verb, target);
+            }
+            EventKind::DirectiveApplied { .. } | EventKind::DirectiveRefused { .. } => {}
+        }
+    }
+
+    /// Effects that should be under way now.
+    pub fn wanted(&self) -> impl Iterator<Item = (EffectKey, &Effect)> {
+        self.wanted.iter().map(|(key, effect)| (*key, effect))
+    }
+
+    pub fn effect(&self, key: EffectKey) -> Option<&Effect> {
+        self.wanted.get(&key)
+    }
+
+    /// What changed about them since the last call, in order.
+    pub fn take_changes(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.changes)
+    }
+
+    pub fn agent(&self, path: &str) -> Option<(u32, &AgentState)> {
+        let at = *self.by_path.get(&AgentPath::new(path))?;
+        Some((at, self.agents.get(at as usize)?))
+    }
+
+    pub fn plan_node(&self, node: u32) -> Option<&PlanNode> {
+        self.spec.plan.nodes.get(node as usize)
+    }
+
+    pub(crate) fn node(&self, node: u32) -> Option<&NodeState> {
+        self.nodes.get(node as usize)
+    }
+
+    fn node_started(&mut self, node: u32, attempt: u32, arguments: Option<&Value>) {
+        self.ready.remove(&node);
+        self.ready_inline.remove(&node);
+        if self.node(node).is_some_and(|state| state.status == NodeStatus::Uncertain) {
+            self.waiting = self.waiting.saturating_sub(1);
+            self.working = self.working.saturating_sub(1);
+        }
+        self.working += 1;
+        let Some(state) = self.nodes.get_mut(node as usize) else { return };
+        state.status = NodeStatus::Running;
+        state.attempt = attempt;
+        let is_inline = state.inline;
+        let effect = match self.plan_node(node).map(|node| (&node.work, &node.id)) {
+            Some((Work::Noop, _)) => Effect::Noop,
+            Some((Work::Script { skill, entry, class, .. }, id)) if !is_inline => Effect::RunScript {
+                node: id.clone(),
+                skill: skill.clone(),
+                entry: entry.clone(),
+                arguments: arguments.cloned().unwrap_or(Value::Null),
+                class: *class,
+            },
+            _ => return,
+        };
+        self.want(EffectKey::Node { node, attempt }, effect);
+    }
+
+    fn node_completed(&mut self, node: u32, value: &Value) {
+        let Some(plan) = self.plan_node(node) else { return };
+        let (output, sets) = match &plan.work {
+            Work::Inline { sets, .. } => (plan.output.clone(), sets.clone()),
+            _ => (plan.output.clone(), Vec::new()),
+        };
+        if let Some(output) = output {
+            self.variables.insert(output, value.clone());
+        }
+        // An inline phase sets its variables from an object by name; a single variable takes the value whole.
+        let single = sets.len() == 1;
+        for name in sets {
+            let part = value.get(&name).cloned();
+            let taken = part.or_else(|| single.then(|| value.clone())).unwrap_or(Value::Null);
+            self.variables.insert(name, taken);
+        }
+        self.end_node(node, NodeStatus::Done);
+    }
+
+    fn node_failed(&mut self, node: u32, message: &Words, then: AfterFailure) {
+        if let Some(state) = self.nodes.get_mut(node as usize) {
+            state.message = Some(message.clone());
+        }
+        match then {
+            AfterFailure::Inline => {
+                self.leave_work(node);
+                if let Some(state) = self.nodes.get_mut(node as usize) {
+                    state.inline = true;
+                }
+                self.make_ready(node);
+            }
+            AfterFailure::Null => {
+                if let Some(output) = self.plan_node(node).and_then(|plan| plan.output.clone()) {
+                    self.variables.insert(output, Value::Null);
+                }
+                self.end_node(node, NodeStatus::Null);
+            }
+            AfterFailure::Abort => {
+                self.leave_work(node);
+                self.ready.remove(&node);
+                self.ready_inline.remove(&node);
+                self.set_status(node, NodeStatus::Failed);
+                self.aborting.get_or_insert_with(|| message.clone());
+            }
+        }
+    }
+
+    /// A node that was at work is so no more.
+    fn leave_work(&mut self, node: u32) {
+        match self.node(node).map(|state| state.status) {
+            Some(NodeStatus::Running) => self.working = self.working.saturating_sub(1),
+            Some(NodeStatus::Uncertain) => {
+                self.working = self.working.saturating_sub(1);
+                self.waiting = self.waiting.saturating_sub(1);
+            }
+            _ => {}
+        }
+        self.drop_node_effect(node);
+    }
+
+    fn end_node(&mut self, node: u32, status: NodeStatus) {
+        self.leave_work(node);
+        self.ready.remove(&node);
+        self.ready_inline.remove(&node);
+        self.set_status(node, status);
+        // Joints end with what they wait for; a work list, because a chain of them must not grow the stack.
+        let mut ended = vec![node];
+        while let Some(node) = ended.pop() {
+            self.unended = self.unended.saturating_sub(1);
+            let next = self.dependents.get(node as usize).cloned().unwrap_or_default();
+            for after in next {
+                let Some(state) = self.nodes.get_mut(after as usize) else { continue };
+                state.missing = state.missing.saturating_sub(1);
+                if state.missing == 0 && state.status == NodeStatus::Pending {
+                    match self.plan_node(after).map(|plan| &plan.work) {
+                        Some(Work::Gate) => {
+                            self.set_status(after, NodeStatus::Done);
+                            ended.push(after);
+                        }
+                        _ => self.make_ready(after),
+                    }
+                }
+            }
+        }
+    }
+
+    fn make_ready(&mut self, node: u32) {
+        if matches!(self.plan_node(node).map(|plan| &plan.work), Some(Work::Gate)) {
+            self.end_node(node, NodeStatus::Done);
+            return;
+        }
+        let Some(state) = self.nodes.get_mut(node as usize) else { return };
+        state.status = NodeStatus::Ready;
+        let set = if state.inline { &mut self.ready_inline } else { &mut self.ready };
+        set.insert(node);
+    }
+
+    fn model_requested(&mut self, agent: u32, step: u32, wrap_up: bool) {
+        let mut effect = None;
+        self.with_agent(agent, |state| {
+            state.take_inbox();
+            state.step = step;
+            state.turn = Turn::Thinking;
+            let (path, model) = (state.path.clone(), state.model.clone());
+            effect = Some(Effect::CallModel { agent: path, model, step, wrap_up });
+        });
+        if let Some(effect) = effect {
+            self.want(EffectKey::Model { agent, step }, effect);
+        }
+    }
+
+    fn answered(&mut self, question: u32, answer: &str) {
+        let Some(asked) = self.questions.get_mut(question as usize) else { return };
+        asked.answer = Some(answer.to_owned());
+        if let Asked::Agent { agent, index, .. } = asked.about {
+            self.waiting = self.waiting.saturating_sub(1);
+            self.with_agent(agent, |state| state.result(index, answer.to_owned(), false));
+        }
+    }
+
+    fn pause_or_resume(&mut self, verb: Verb, target: &Target) {
+        let paused = match verb {
+            Verb::Pause => true,
+            Verb::Resume => false,
+            Verb::Cancel | Verb::Redirect => return,
+        };
+        let agents: Vec<u32> = match target {
+            Target::All => (0..index(self.agents.len())).collect(),
+            Target::Agent(path) => self.by_path.get(path).copied().into_iter().collect(),
+        };
+        for agent in agents {
+            self.with_agent(agent, |state| state.paused = paused && state.is_live());
+        }
+    }
+
+    fn set_status(&mut self, node: u32, status: NodeStatus) {
+        if let Some(state) = self.nodes.get_mut(node as usize) {
+            state.status = status;
+        }
+    }
+
+    fn with_agent(&mut self, agent: u32, change: impl FnOnce(&mut AgentState)) {
+        if let Some(state) = self.agents.get_mut(agent as usize) {
+            change(state);
+            self.refresh(agent);
+        }
+    }
+
+    /// Keeps the set of agents that wait for their next step.
+    fn refresh(&mut self, agent: u32) {
+        let Some(state) = self.agents.get(agent as usize) else { return };
+        if state.turn == Turn::Idle && !state.paused && self.ended.is_none() {
+            self.runnable.insert(agent);
+        } else {
+            self.runnable.remove(&agent);
+        }
+    }
+
+    pub(crate) fn questions_of(&self, agent: u32) -> u32 {
+        let open = self.questions.iter().filter(|question| {
+            question.answer.is_none() && matches!(question.about, Asked::Agent { agent: a, .. } if a == agent)
+        });
+        index(open.count())
+    }
+
+    fn want(&mut self, key: EffectKey, effect: Effect) {
+        self.wanted.insert(key, effect);
+        self.changes.push(Change::Wanted(key));
+    }
+
+    fn close(&mut self, key: EffectKey) {
+        // The outcome came from whoever performed it: nothing is left to stop.
+        self.wanted.remove(&key);
+    }
+
+    /// The one effect a node can have: its outcome is here, or it is no longer wanted.
+    fn drop_node_effect(&mut self, node: u32) {
+        let Some(attempt) = self.node(node).map(|state| state.attempt) else { return };
+        let key = EffectKey::Node { node, attempt };
+        if self.wanted.remove(&key).is_some() {
+            self.changes.push(Change::Dropped(key));
+        }
+    }
+
+    fn drop_effects(&mut self, which: impl Fn(EffectKey) -> bool) {
+        if self.wanted.is_empty() {
+            return;
+        }
+        let dropped: Vec<EffectKey> = self.wanted.keys().copied().filter(|key| which(*key)).collect();
+        for key in dropped {
+            self.wanted.remove(&key);
+            self.changes.push(Change::Dropped(key));
+        }
+    }
+
+    /// Once-only effects that were under way: after a crash nobody knows whether they happened.
+    pub(crate) fn uncertain(&self) -> Vec<EffectKey> {
+        let once = |effect: &Effect| {
+            matches!(
+                effect,
+                Effect::RunTool { class: EffectClass::Once, .. }
+                    | Effect::RunScript { class: EffectClass::Once, .. }
+            )
+        };
+        let mut keys: Vec<EffectKey> =
+            self.wanted.iter().filter(|(_, effect)| once(effect)).map(|(key, _)| *key).collect();
+        keys.sort();
+        keys
+    }
+}
+
+/// What a model is told when nobody knows whether its tool call happened.
+const UNCERTAIN: &str = "uncertain: the process ended while this call was under way; it may or may not have taken \
+effect. Look before you repeat it.";
+
+/// Plans and conversations are bounded far below this.
+fn index(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,143 @@
+//! A run as people and programs see it: derived from the state on demand, never stored.
+
+use crate::agent::{AgentStatus, Turn};
+use crate::event::Outcome;
+use crate::limits::Spent;
+use crate::run::{NodeStatus, Run};
+use fugato_model::Lang;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The whole run.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunView {
+    pub id: String,
+    pub skill: String,
+    /// `running`, `paused`, `awaiting_input`, or how it ended.
+    pub status: String,
+    pub reason: Option<String>,
+    pub result: Option<Value>,
+    pub seq: u64,
+    pub nodes: Vec<NodeView>,
+    pub agents: Vec<AgentView>,
+    pub questions: Vec<QuestionView>,
+    pub variables: BTreeMap<String, Value>,
+    pub spent: Spent,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct NodeView {
+    pub id: String,
+    pub phase: String,
+    pub status: &'static str,
+    pub attempt: u32,
+    pub message: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct AgentView {
+    pub id: String,
+    pub agent_type: String,
+    pub status: &'static str,
+    pub steps: u32,
+    pub spent: Spent,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct QuestionView {
+    pub id: u32,
+    pub text: String,
+    pub options: Vec<String>,
+    pub answer: Option<String>,
+}
+
+impl Run {
+    /// The state in one word, as lists show it.
+    pub fn status(&self) -> &'static str {
+        match &self.ended {
+            Some((Outcome::Complete, ..)) => "complete",
+            Some((Outcome::Failed, ..)) => "failed",
+            Some((Outcome::Aborted, ..)) => "aborted",
+            Some((Outcome::BudgetExhausted, ..)) => "budget_exhausted",
+            None if self.held || self.agents.iter().any(|agent| agent.paused && agent.is_live()) => "paused",
+            None if self.is_waiting_for_a_person() => "awaiting_input",
+            None => "running",
+        }
+    }
+
+    /// Nothing is under way and a question is open.
+    pub fn is_waiting_for_a_person(&self) -> bool {
+        self.wanted().next().is_none() && self.questions.iter().any(|question| question.answer.is_none())
+    }
+
+    pub fn agent_status(&self, agent: u32) -> AgentStatus {
+        match self.agents.get(agent as usize) {
+            Some(state) if state.turn == Turn::Stopped => AgentStatus::Stopped,
+            Some(state) if state.paused => AgentStatus::Paused,
+            Some(_) if self.questions_of(agent) > 0 => AgentStatus::AwaitingInput,
+            _ => AgentStatus::Running,
+        }
+    }
+
+    pub fn view(&self, lang: Lang) -> RunView {
+        let ended = self.ended.as_ref();
+        let nodes = self.spec.plan.nodes.iter().zip(&self.nodes);
+        let nodes =
+            nodes.filter(|(plan, _)| !matches!(plan.work, crate::plan::Work::Gate)).map(|(plan, state)| {
+                let phase = self.spec.plan.phases.get(plan.phase as usize);
+                NodeView {
+                    id: plan.id.clone(),
+                    phase: phase.map(|phase| phase.name.clone()).unwrap_or_default(),
+                    status: node_word(state.status, ended.is_some()),
+                    attempt: state.attempt,
+                    message: state.message.as_ref().map(|words| words.in_lang(lang).to_owned()),
+                }
+            });
+        let agents = (0u32..).zip(&self.agents).map(|(at, agent)| AgentView {
+            id: agent.path.to_string(),
+            agent_type: agent.agent_type.clone(),
+            status: match self.agent_status(at) {
+                AgentStatus::Running => "running",
+                AgentStatus::Paused => "paused",
+                AgentStatus::AwaitingInput => "awaiting_input",
+                AgentStatus::Stopped => "done",
+            },
+            steps: agent.step,
+            spent: agent.spent,
+        });
+        let questions = (0u32..).zip(&self.questions).map(|(id, question)| QuestionView {
+            id,
+            text: question.text.clone(),
+            options: question.options.clone(),
+            answer: question.answer.clone(),
+        });
+        RunView {
+            id: self.spec.id.clone(),
+            skill: self.spec.skill.name.clone(),
+            status: self.status().to_owned(),
+            reason: ended.map(|(_, reason, _)| reason.in_lang(lang).to_owned()),
+            result: ended.and_then(|(.., result)| result.clone()),
+            seq: self.seq,
+            nodes: nodes.collect(),
+            agents: agents.collect(),
+            questions: questions.collect(),
+            variables: self.variables.clone(),
+            spent: self.spent,
+        }
+    }
+}
+
+/// A node that never started in a run that is over was skipped: derived, not recorded.
+fn node_word(status: NodeStatus, is_over: bool) -> &'static str {
+    match (status, is_over) {
+        (NodeStatus::Pending | NodeStatus::Ready | NodeStatus::Running, true) => "skipped",
+        (NodeStatus::Pending, false) => "pending",
+        (NodeStatus::Ready, false) => "queued",
+        (NodeStatus::Running, false) => "running",
+        (NodeStatus::Uncertain, _) => "uncertain",
+        (NodeStatus::Done, _) => "done",
+        (NodeStatus::Null, _) => "failed_optional",
+        (NodeStatus::Failed, _) => "failed",
+    }
+}
