@@ -10,14 +10,15 @@ use std::process::Command;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("fugato-model", &[]),
     ("fugato-skill", &["fugato-model"]),
-    ("fugato-runtime", &["fugato-model", "fugato-skill"]),
-    ("fugato", &["fugato-model", "fugato-skill", "fugato-runtime"]),
+    ("fugato-engine", &["fugato-model", "fugato-skill"]),
+    ("fugato-runtime", &["fugato-model", "fugato-skill", "fugato-engine"]),
+    ("fugato", &["fugato-model", "fugato-skill", "fugato-engine", "fugato-runtime"]),
     ("fugato-testkit", &["fugato-model"]),
     ("xtask", &[]),
 ];
 
 /// Rooms that take everything as an argument.
-const PURE: &[&str] = &["model", "skill"];
+const PURE: &[&str] = &["model", "skill", "engine"];
 
 /// What a pure room must not depend on, however indirectly.
 const IMPURE_CRATES: &[&str] = &[

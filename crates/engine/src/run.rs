@@ -217,7 +217,7 @@ impl Run {
                 });
             }
             EventKind::ModelRequested { agent, step, wrap_up } => {
-                self.model_requested(*agent, *step, *wrap_up)
+                self.model_requested(*agent, *step, *wrap_up);
             }
             EventKind::ModelAnswered { agent, step, answer, micro_usd } => {
                 self.close(EffectKey::Model { agent: *agent, step: *step });

@@ -10,26 +10,26 @@ pub fn direct(
     recorder: &mut Recorder<'_>,
     verb: Verb,
     target: &Target,
-    text: Option<String>,
+    text: Option<&str>,
 ) -> Result<(), Refusal> {
     refuse_if_ended(recorder.run)?;
     let agents = match target {
         Target::All => live(recorder),
         Target::Agent(path) => vec![find(recorder, path.as_str())?],
     };
-    check(recorder, verb, target, &agents, text.as_deref())?;
+    check(recorder, verb, target, &agents, text)?;
     let generation = recorder.run.generation + 1;
     recorder.emit(EventKind::DirectiveRecorded {
         generation,
         verb,
         target: target.clone(),
-        text: text.clone(),
+        text: text.map(str::to_owned),
     });
     for agent in &agents {
         match verb {
             Verb::Pause | Verb::Resume => {}
             Verb::Redirect => {
-                let task = text.clone().unwrap_or_default();
+                let task = text.unwrap_or_default();
                 let text = format!("The operator redirects you. This supersedes your task:\n\n{task}");
                 recorder.emit(EventKind::MessageSent { to: *agent, from: "user".into(), text });
             }

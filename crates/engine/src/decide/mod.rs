@@ -45,7 +45,9 @@ impl Run {
             Input::Go => {}
             Input::Recover { epoch } => recover::recover(&mut recorder, epoch),
             Input::Completed { key, completion } => completion::completed(&mut recorder, key, completion),
-            Input::Direct { verb, target, text } => directive::direct(&mut recorder, verb, &target, text)?,
+            Input::Direct { verb, target, text } => {
+                directive::direct(&mut recorder, verb, &target, text.as_deref())?
+            }
             Input::Answer { question, answer } => answer::answer(&mut recorder, question, answer)?,
             Input::Send { to, from, text } => directive::send(&mut recorder, &to, &from, &text)?,
             Input::Raise { limits } => recorder.emit(EventKind::LimitsRaised { limits }),

@@ -47,7 +47,7 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
     }
     match &plan.work {
         Work::Agent { .. } | Work::Script { .. } if is_inline => {
-            inline_fallback(recorder, node, attempt, plan)
+            inline_fallback(recorder, node, attempt, plan);
         }
         Work::Agent { agent_type, access, skill, instructions, args, relevant, model, .. } => {
             let args = match bridge::render(args, &recorder.run.variables) {
@@ -148,7 +148,7 @@ pub fn node_ended(recorder: &mut Recorder<'_>, node: u32, completion: Completion
             recorder.emit(EventKind::NodeCompleted { node, value: Value::Null, warnings: Vec::new() });
         }
         Completion::Script { stdout } => {
-            finish(recorder, node, bridge::from_text(&stdout, output.as_deref()))
+            finish(recorder, node, bridge::from_text(&stdout, output.as_deref()));
         }
         Completion::ScriptFailed { message } => fail(recorder, node, message, Fallback::Allowed),
         Completion::Answered { .. } | Completion::ModelFailed { .. } | Completion::Tool { .. } => {}
@@ -172,7 +172,7 @@ pub fn agent_ended(recorder: &mut Recorder<'_>, node: u32, verdict: Verdict) {
             fail(recorder, node, message, Fallback::Allowed);
         }
         Verdict::Failed { message } => {
-            fail(recorder, node, words!("{message}", "{message}"), Fallback::Allowed)
+            fail(recorder, node, words!("{message}", "{message}"), Fallback::Allowed);
         }
         Verdict::Cancelled => {
             let message = words!("cancelled by the operator", "已被操作者取消");
