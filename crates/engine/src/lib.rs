@@ -12,6 +12,7 @@ mod event;
 mod input;
 mod limits;
 mod plan;
+pub mod planner;
 mod run;
 #[cfg(test)]
 mod tests;

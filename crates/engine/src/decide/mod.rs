@@ -46,7 +46,7 @@ impl Run {
             Input::Recover { epoch } => recover::recover(&mut recorder, epoch),
             Input::Completed { key, completion } => completion::completed(&mut recorder, key, completion),
             Input::Direct { verb, target, text } => {
-                directive::direct(&mut recorder, verb, &target, text.as_deref())?
+                directive::direct(&mut recorder, verb, &target, text.as_deref())?;
             }
             Input::Answer { question, answer } => answer::answer(&mut recorder, question, answer)?,
             Input::Send { to, from, text } => directive::send(&mut recorder, &to, &from, &text)?,

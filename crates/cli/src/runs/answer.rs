@@ -1,0 +1,52 @@
+//! `fugato answer RUN TEXT`: answer what a run asked, and let it go on.
+
+use super::start::{drive, world_of};
+use super::{find, open, reader, state, store_error};
+use crate::app::{App, env_var};
+use crate::error::{CliError, Outcome};
+use clap::Args;
+use fugato_engine::Input;
+use fugato_model::{Exit, words};
+use fugato_runtime::models::{ModelSettings, Models};
+use fugato_runtime::runs::Session;
+use fugato_runtime::store::Store;
+
+/// Answer what a run asked.
+#[derive(Debug, Args)]
+pub struct AnswerArgs {
+    /// The run, or the beginning of its id
+    run: String,
+    /// The answer
+    #[arg(required = true)]
+    text: Vec<String>,
+    /// Which question, when several are open [default: the oldest]
+    #[arg(long, value_name = "N")]
+    question: Option<u32>,
+    /// Print each event as one line of JSON
+    #[arg(long)]
+    jsonl: bool,
+}
+
+pub fn run(args: &AnswerArgs, app: &mut App) -> Outcome {
+    let reader = reader(app)?;
+    let row = find(&reader, Some(&args.run))?;
+    let (_, run) = open(&reader, &row)?;
+    let id = row.id.clone();
+    let open_question = (0u32..).zip(&run.questions).find(|(_, question)| question.answer.is_none());
+    let Some(question) = args.question.or(open_question.map(|(number, _)| number)) else {
+        return Err(CliError::new(
+            Exit::Conflict,
+            words!("run `{id}` asks nothing", "运行 `{id}` 没有待回答的问题"),
+        ));
+    };
+    let models = Models::from_env(&env_var, ModelSettings::default());
+    let world = world_of(&run, models, app);
+    let dir = state(app);
+    let store = Store::open(&dir).map_err(|error| store_error(&error))?;
+    let answer = args.text.join(" ");
+    drive(app, args.jsonl, move |watcher| {
+        let mut session = Session::resume(store, &dir, &id, world, watcher)?;
+        session.tell(Input::Answer { question, answer });
+        Ok(session)
+    })
+}

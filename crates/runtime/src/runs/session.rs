@@ -1,0 +1,310 @@
+//! One run, one owner, one loop: inputs in, events out and stored, then effects started or stopped.
+
+use super::journal::{self, JournalError};
+use super::perform::{Performed, World};
+use crate::store::{Batch, Lease, NewRun, Owner, Reader, RunStatus, RunSummary, Store, StoreError};
+use fugato_engine::{Change, Effect, EffectKey, Event, EventKind, Input, Refusal, Run, RunSpec};
+use std::collections::{HashMap, VecDeque};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// Something to tell a running session.
+#[derive(Debug)]
+pub enum Control {
+    Input(Input, oneshot::Sender<Result<(), Refusal>>),
+    /// Stop working; the run can be resumed.
+    Stop,
+}
+
+/// What a session tells whoever watches.
+#[derive(Clone, Debug)]
+pub enum Notice {
+    /// It is stored.
+    Event(Arc<Event>),
+    /// Text of a model or output of a program as it arrives: not stored, may be lost.
+    Live { agent: String, text: String },
+}
+
+/// Why a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The run ended; its log says how.
+    Ended,
+    /// Only a person can go on.
+    AwaitingInput,
+    Paused,
+    Stopped,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error("{}", .0.words.en)]
+    Refused(Refusal),
+}
+
+type Watcher = Box<dyn FnMut(Notice) + Send>;
+
+/// A run in this process.
+pub struct Session {
+    run: Run,
+    store: Store,
+    lease: Lease,
+    world: Arc<World>,
+    watcher: Watcher,
+    queue: VecDeque<Input>,
+    tasks: JoinSet<Performed>,
+    under_way: HashMap<EffectKey, CancellationToken>,
+    live: (mpsc::UnboundedSender<Notice>, mpsc::UnboundedReceiver<Notice>),
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("run", &self.run.spec.id).field("seq", &self.run.seq).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// Creates a run. It exists, durably, when this returns; nothing has been done yet.
+    pub fn create(store: Store, spec: RunSpec, world: Arc<World>, watcher: Watcher) -> Result<Self, RunError> {
+        let now = now();
+        let (id, skill, title, parent) =
+            (spec.id.clone(), spec.skill.name.clone(), spec.title.clone(), spec.parent.clone());
+        let kind = EventKind::RunCreated { spec: Box::new(spec) };
+        let created = Event { v: Event::VERSION, seq: 1, at: now, by: fugato_engine::By::User, kind };
+        let run = Run::created(&created).ok_or(JournalError::Empty)?;
+        store.create_run(NewRun {
+            id: id.clone(),
+            status: RunStatus::Running,
+            skill: Some(skill),
+            title: Some(title),
+            created_at: now,
+            parent,
+            events: vec![journal::encode(&created, &store)?],
+        })?;
+        let lease = store.acquire(&id, &Owner::this_process())?;
+        let mut session = Self::new(run, store, lease, world, watcher);
+        (session.watcher)(Notice::Event(Arc::new(created)));
+        session.queue.push_back(Input::Go);
+        Ok(session)
+    }
+
+    /// Takes over a run whose owner is gone.
+    pub fn resume(
+        store: Store,
+        state: &Path,
+        id: &str,
+        world: Arc<World>,
+        watcher: Watcher,
+    ) -> Result<Self, RunError> {
+        let lease = store.acquire(id, &Owner::this_process())?;
+        let reader = Reader::open(state)?.ok_or(JournalError::Empty)?;
+        let events = journal::load(&reader, id)?;
+        let run = Run::replay(&events).ok_or(JournalError::Empty)?;
+        let epoch = lease.epoch();
+        let mut session = Self::new(run, store, lease, world, watcher);
+        session.queue.push_back(Input::Recover { epoch });
+        Ok(session)
+    }
+
+    fn new(run: Run, store: Store, lease: Lease, world: Arc<World>, watcher: Watcher) -> Self {
+        Self {
+            run,
+            store,
+            lease,
+            world,
+            watcher,
+            queue: VecDeque::new(),
+            tasks: JoinSet::new(),
+            under_way: HashMap::new(),
+            live: mpsc::unbounded_channel(),
+        }
+    }
+
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// Puts an input before the first turn: an answer, a raised limit.
+    pub fn tell(&mut self, input: Input) {
+        self.queue.push_back(input);
+    }
+
+    /// Works until the run ends, waits for a person, is paused, or is told to stop.
+    pub async fn drive(&mut self, mut controls: mpsc::Receiver<Control>) -> Result<End, RunError> {
+        let mut renew = tokio::time::interval(RENEW);
+        let mut asked: Vec<oneshot::Sender<Result<(), Refusal>>> = Vec::new();
+        loop {
+            self.turn(&mut asked).await?;
+            if let Some(end) = self.end() {
+                self.settle().await;
+                return Ok(end);
+            }
+            tokio::select! {
+                Some(done) = self.tasks.join_next() => self.take(done),
+                Some(notice) = self.live.1.recv() => (self.watcher)(notice),
+                control = controls.recv() => match control {
+                    Some(Control::Input(input, reply)) => {
+                        asked.push(reply);
+                        self.queue.push_back(input);
+                    }
+                    Some(Control::Stop) => {
+                        self.settle().await;
+                        return Ok(End::Stopped);
+                    }
+                    None => {}
+                },
+                _ = renew.tick() => self.lease.renew()?,
+            }
+            // Whatever else is ready belongs to the same commit.
+            while let Some(done) = self.tasks.try_join_next() {
+                self.take(done);
+            }
+        }
+    }
+
+    /// Decides everything queued, stores it in one commit, and reconciles.
+    async fn turn(&mut self, asked: &mut Vec<oneshot::Sender<Result<(), Refusal>>>) -> Result<(), RunError> {
+        while !self.queue.is_empty() {
+            let mut events = Vec::new();
+            let mut answers = Vec::new();
+            while let Some(input) = self.queue.pop_front() {
+                let from_person = !matches!(input, Input::Completed { .. } | Input::Go | Input::Recover { .. });
+                let decided = self.run.decide(input, now());
+                let reply = if from_person && !asked.is_empty() { Some(asked.remove(0)) } else { None };
+                match decided {
+                    Ok(new) => {
+                        events.extend(new);
+                        answers.extend(reply.map(|reply| (reply, Ok(()))));
+                    }
+                    Err(refusal) => match reply {
+                        Some(reply) => answers.push((reply, Err(refusal))),
+                        None if from_person => return Err(RunError::Refused(refusal)),
+                        None => {}
+                    },
+                }
+            }
+            self.commit(events).await?;
+            // Acknowledged only after the commit. Whoever asked may be gone.
+            for (reply, answer) in answers {
+                let _ = reply.send(answer);
+            }
+            self.reconcile();
+        }
+        Ok(())
+    }
+
+    async fn commit(&mut self, events: Vec<Event>) -> Result<(), RunError> {
+        let Some(first) = events.first() else { return Ok(()) };
+        let batch = Batch {
+            run: self.run.spec.id.clone(),
+            epoch: self.lease.epoch(),
+            first_seq: first.seq,
+            events: events.iter().map(|event| journal::encode(event, &self.store)).collect::<Result<_, _>>()?,
+            summary: Some(RunSummary {
+                status: status_of(&self.run),
+                title: None,
+                updated_at: now(),
+                details: None,
+            }),
+        };
+        self.store.append(batch).await?;
+        for event in events {
+            (self.watcher)(Notice::Event(Arc::new(event)));
+        }
+        Ok(())
+    }
+
+    /// Starts what is wanted and not under way, stops what is under way and not wanted.
+    fn reconcile(&mut self) {
+        for change in self.run.take_changes() {
+            match change {
+                Change::Dropped(key) => {
+                    if let Some(token) = self.under_way.remove(&key) {
+                        token.cancel();
+                    }
+                }
+                Change::Wanted(key) => self.start(key),
+            }
+        }
+    }
+
+    fn start(&mut self, key: EffectKey) {
+        if self.under_way.contains_key(&key) {
+            return;
+        }
+        let Some(effect) = self.run.effect(key) else { return };
+        if *effect == Effect::Noop {
+            let completion = fugato_engine::Completion::Noop;
+            self.queue.push_back(Input::Completed { key, completion });
+            return;
+        }
+        let token = CancellationToken::new();
+        let work = self.world.clone().perform(key, effect, &self.run, token.clone(), self.live.0.clone());
+        self.under_way.insert(key, token);
+        self.tasks.spawn(work);
+    }
+
+    fn take(&mut self, done: Result<Performed, tokio::task::JoinError>) {
+        // A panic inside a performer is its failure, not ours; the effect stays wanted and the run says nothing false.
+        let Ok(Performed { key, completion }) = done else { return };
+        self.under_way.remove(&key);
+        if let Some(completion) = completion {
+            self.queue.push_back(Input::Completed { key, completion });
+        }
+    }
+
+    /// Is there anything left that this session could wait for?
+    fn end(&self) -> Option<End> {
+        if self.run.ended.is_some() {
+            return Some(End::Ended);
+        }
+        if !self.under_way.is_empty() || !self.queue.is_empty() {
+            return None;
+        }
+        if self.run.questions.iter().any(|question| question.answer.is_none()) {
+            return Some(End::AwaitingInput);
+        }
+        (self.run.status() == "paused").then_some(End::Paused)
+    }
+
+    /// Nothing of ours goes on after the session: every effect is told to stop, and waited for.
+    async fn settle(&mut self) {
+        for (_, token) in self.under_way.drain() {
+            token.cancel();
+        }
+        let all = async { while self.tasks.join_next().await.is_some() {} };
+        // Performers stop their processes within the grace they were given; this is for one that does not.
+        let _ = tokio::time::timeout(Duration::from_secs(20), all).await;
+        self.tasks.abort_all();
+        while let Ok(notice) = self.live.1.try_recv() {
+            (self.watcher)(notice);
+        }
+    }
+}
+
+/// A lease is judged by its owner's life, not by time; renewing keeps the age that people see honest.
+const RENEW: Duration = Duration::from_secs(10);
+
+fn status_of(run: &Run) -> RunStatus {
+    match run.status() {
+        "complete" => RunStatus::Complete,
+        "failed" | "budget_exhausted" => RunStatus::Failed,
+        "aborted" => RunStatus::Aborted,
+        "paused" | "awaiting_input" => RunStatus::Paused,
+        _ => RunStatus::Running,
+    }
+}
+
+/// Milliseconds since 1970.
+pub(super) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,158 @@
+//! From an installed skill and what a person typed to a run that can be created: everything read now is pinned.
+
+use super::session::now;
+use crate::{FileError, SkillDir};
+use fugato_engine::planner::{self, SubSkillFacts};
+use fugato_engine::{EffectClass, Limits, Plan, RunSpec, SkillPin};
+use fugato_model::{Diagnostic, RelPath, Words, words};
+use fugato_skill::phases::{self, SubSkill};
+use fugato_skill::{Installed, SkillText, dates, read_frontmatter, read_skill};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What a person asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Started {
+    pub arguments: String,
+    /// `--set K=V`.
+    pub sets: BTreeMap<String, Value>,
+    pub model: String,
+    pub limits: Limits,
+    /// System text for every agent: the catalog of the skills it may read.
+    pub catalog: String,
+    /// Offset of local time from UTC in seconds.
+    pub utc_offset: i32,
+}
+
+#[derive(Debug)]
+pub enum StartError {
+    /// The skill has errors; all of them.
+    Invalid(Vec<Diagnostic>),
+    /// It cannot be started by name.
+    Internal(Words),
+    File(FileError),
+}
+
+/// Reads, checks and plans. The warnings are for the person.
+pub fn plan_run(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Diagnostic>), StartError> {
+    let name = skill.label();
+    if skill.head.internal {
+        return Err(StartError::Internal(words!(
+            "`{name}` is internal: only another skill can start it",
+            "`{name}` 是内部技能：只能由其他技能启动"
+        )));
+    }
+    let dir = SkillDir::open(&skill.dir).map_err(StartError::File)?;
+    let text = read_text(&dir, &skill.file)?;
+    let path = skill.dir.join(&skill.file).display().to_string();
+    let side = match &skill.head.phases_file {
+        Some(file) => Some((file.clone(), read_text(&dir, file)?)),
+        None => None,
+    };
+    let sub_skill = |path: &RelPath| sub_skill(&dir, path);
+    let source = phases::Source {
+        path: &path,
+        text: &text,
+        side_file: side.as_ref().map(|(path, text)| (path.as_str(), text.as_str())),
+    };
+    let (phased, diagnostics) = phases::read(source, &sub_skill);
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(StartError::Invalid(diagnostics));
+    }
+    let body = body_of(&skill.dir, &text);
+    let (plan, nulls, single, debug) = match &phased {
+        Some(phased) => {
+            let (plan, nulls) = planner::plan(phased, &text, &|path| facts(&dir, path));
+            (plan, nulls, None, phased.debug)
+        }
+        None => (Plan::default(), BTreeMap::new(), Some(body), false),
+    };
+    let now = now();
+    let today = dates::Date::from_unix(now / 1000, started.utc_offset);
+    let mut context = nulls;
+    context.insert("ARGUMENTS".into(), started.arguments.clone().into());
+    context.insert("TODAY".into(), today.to_string().into());
+    let target = dates::target_date(&started.arguments, today);
+    context.insert("TARGET_DATE".into(), target.to_string().into());
+    context.extend(started.sets.clone());
+    let spec = RunSpec {
+        id: new_id(now),
+        title: title(&name, &started.arguments),
+        skill: SkillPin { name, dir: skill.dir.display().to_string(), digest: skill.digest },
+        plan,
+        single,
+        context,
+        limits: started.limits.clone(),
+        model: started.model.clone(),
+        debug,
+        parent: None,
+        catalog: started.catalog.clone(),
+        digests: BTreeMap::new(),
+    };
+    Ok((spec, diagnostics))
+}
+
+fn read_text(dir: &SkillDir, file: &str) -> Result<String, StartError> {
+    let path = RelPath::parse(file)
+        .map_err(|error| StartError::Internal(words!("`{file}`: {error}", "`{file}`：{error}")))?;
+    let bytes = dir.read(&path).map_err(StartError::File)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// `_sub/x` names a directory with a `SKILL.md`.
+fn sub_skill(dir: &SkillDir, path: &RelPath) -> SubSkill {
+    match sub_text(dir, path) {
+        Some((file, text)) => SubSkill::Found { path: file, text },
+        None => SubSkill::Missing,
+    }
+}
+
+fn sub_text(dir: &SkillDir, path: &RelPath) -> Option<(String, String)> {
+    ["SKILL.md", "skill.md"].iter().find_map(|name| {
+        let file = RelPath::parse(&format!("{path}/{name}")).ok()?;
+        let bytes = dir.read(&file).ok()?;
+        Some((file.to_string(), String::from_utf8_lossy(&bytes).into_owned()))
+    })
+}
+
+fn facts(dir: &SkillDir, path: &RelPath) -> SubSkillFacts {
+    let Some((file, text)) = sub_text(dir, path) else { return SubSkillFacts::default() };
+    let reading_text = SkillText { dir_name: path.file_name(), path: &file, bytes: text.as_bytes() };
+    let metadata = read_frontmatter(reading_text).ok();
+    let field = |key: &str| {
+        let node = metadata.as_ref()?.get("metadata")?.get(key)?;
+        node.as_str().map(str::to_owned)
+    };
+    let class = match field("fugato-effect").as_deref() {
+        Some("read") => Some(EffectClass::Read),
+        Some("idempotent") => Some(EffectClass::Idempotent),
+        _ => None,
+    };
+    SubSkillFacts { instructions: body_of(Path::new(path.as_str()), &text), entry: field("fugato-run"), class }
+}
+
+fn body_of(dir: &Path, text: &str) -> String {
+    let dir_name = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let reading = read_skill(SkillText { dir_name: &dir_name, path: "SKILL.md", bytes: text.as_bytes() });
+    text.get(reading.body_start..).unwrap_or(text).trim().to_owned()
+}
+
+fn title(name: &str, arguments: &str) -> String {
+    let arguments: String = arguments.chars().take(60).collect();
+    format!("{name} {arguments}").trim().to_owned()
+}
+
+/// Sortable by time, short enough to type: milliseconds and the process, in letters and digits.
+fn new_id(now: i64) -> String {
+    const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    let mut number = (u64::try_from(now).unwrap_or(0) << 16) | u64::from(std::process::id() & 0xffff);
+    let mut letters = Vec::new();
+    while number > 0 {
+        let digit = usize::try_from(number & 31).unwrap_or(0);
+        letters.push(DIGITS.get(digit).copied().unwrap_or(b'0'));
+        number >>= 5;
+    }
+    letters.reverse();
+    format!("run_{}", String::from_utf8_lossy(&letters))
+}
