@@ -1,7 +1,7 @@
 //! Every problem a person can meet has a stable code, and every code a page (`fugato explain CODE`).
 //!
 //! Ranges: 01xx skill files · 02xx profiles and policy · 03xx inventory, archives, management · 04xx configuration and
-//! state · 05xx command line.
+//! state · 05xx command line · 07xx store.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -95,6 +95,18 @@ codes! {
     F0402 "unknown configuration key";
     F0403 "configuration value is invalid";
     F0404 "state directory is not usable";
+    F0701 "the store cannot be written";
+    F0702 "the store has another version";
+    F0703 "the store is damaged";
+    F0704 "the disk is full";
+    F0705 "the run has a living owner";
+    F0706 "the run was taken over";
+    F0707 "run is not in the store";
+    F0708 "run id is ambiguous";
+    F0709 "content is missing or damaged";
+    F0710 "the store is in use";
+    F0711 "run archive is invalid";
+    F0712 "the disk failed";
 }
 
 impl fmt::Display for Code {

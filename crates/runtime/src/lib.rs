@@ -12,6 +12,7 @@ pub mod manage;
 mod places;
 mod roots;
 mod state;
+pub mod store;
 mod watch;
 
 pub use atomic::{ReplaceError, probe_writable, replace_unchanged, write_atomically};
