@@ -10,6 +10,7 @@ mod discover;
 mod files;
 pub mod manage;
 mod places;
+pub mod process;
 mod roots;
 mod state;
 mod watch;
