@@ -1,7 +1,7 @@
 //! Every problem a person can meet has a stable code, and every code a page (`fugato explain CODE`).
 //!
 //! Ranges: 01xx skill files · 02xx profiles and policy · 03xx inventory, archives, management · 04xx configuration and
-//! state · 05xx command line.
+//! state · 05xx command line · 09xx tools, processes, scripts.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -95,6 +95,10 @@ codes! {
     F0402 "unknown configuration key";
     F0403 "configuration value is invalid";
     F0404 "state directory is not usable";
+    F0901 "script of a skill cannot be run";
+    F0902 "process could not be started";
+    F0903 "script failed";
+    F0904 "script exceeded a limit";
 }
 
 impl fmt::Display for Code {

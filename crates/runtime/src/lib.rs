@@ -13,6 +13,7 @@ mod places;
 pub mod process;
 mod roots;
 mod state;
+pub mod tools;
 mod watch;
 
 pub use atomic::{ReplaceError, probe_writable, replace_unchanged, write_atomically};

@@ -25,7 +25,9 @@ pub enum Note<'a> {
 
 /// Who is told of processes that start and end. Called on a thread of its own, so it may write to a disk.
 #[derive(Clone, Default)]
-pub struct ProcessLog(Option<Arc<dyn Fn(Note<'_>) + Send + Sync>>);
+pub struct ProcessLog(Option<Arc<Tell>>);
+
+type Tell = dyn Fn(Note<'_>) + Send + Sync;
 
 impl ProcessLog {
     pub fn new(tell: impl Fn(Note<'_>) + Send + Sync + 'static) -> Self {
