@@ -2,6 +2,7 @@
 //!
 //! Ranges: 01xx skill files · 02xx profiles and policy · 03xx inventory, archives, management · 04xx configuration and
 //! state · 05xx command line · 07xx store.
+//! state · 05xx command line · 09xx tools, processes, scripts.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -107,6 +108,10 @@ codes! {
     F0710 "the store is in use";
     F0711 "run archive is invalid";
     F0712 "the disk failed";
+    F0901 "script of a skill cannot be run";
+    F0902 "process could not be started";
+    F0903 "script failed";
+    F0904 "script exceeded a limit";
 }
 
 impl fmt::Display for Code {

@@ -10,9 +10,12 @@ mod discover;
 mod files;
 pub mod manage;
 mod places;
+pub mod process;
 mod roots;
+pub mod runs;
 mod state;
 pub mod store;
+pub mod tools;
 mod watch;
 
 pub use atomic::{ReplaceError, probe_writable, replace_unchanged, write_atomically};
