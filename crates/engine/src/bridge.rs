@@ -1,34 +1,51 @@
-//! Stand-in until the skill room has these.
+//! The few functions of `skill` that decisions need, in the shapes decisions need them.
+
 use fugato_model::{Words, words};
+use fugato_skill::interpolate::Template;
+use fugato_skill::{VarName, outcome, phases};
 use serde_json::Value;
 use std::collections::BTreeMap;
+
+/// Renders a template over the variables of a run.
 pub fn render(template: &str, variables: &BTreeMap<String, Value>) -> Result<(String, Vec<Words>), Words> {
-    let mut text = template.to_owned();
-    for (k, v) in variables {
-        let s = match v {
-            Value::String(s) => s.clone(),
-            v => v.to_string(),
-        };
-        text = text.replace(&format!("{{{{{k}}}}}"), &s);
-    }
-    if text.contains("{{") {
-        return Err(words!("missing variable", "缺少变量"));
-    }
-    Ok((text, Vec::new()))
+    let parsed = Template::parse(template, 0).map_err(|error| error.words)?;
+    let rendered = parsed.render(&|name| variables.get(name)).map_err(|error| error.words())?;
+    Ok((rendered.text, rendered.warnings))
 }
-pub fn from_text(text: &str, _output: Option<&str>) -> Result<(Value, Vec<Words>), Words> {
-    Ok((serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())), Vec::new()))
+
+/// Reads the result of an agent that answered with text.
+pub fn from_text(text: &str, output: Option<&str>) -> Result<(Value, Vec<Words>), Words> {
+    let output = output.and_then(|name| VarName::parse(name).ok());
+    outcome::from_text(text, output.as_ref())
+        .map(|parsed| (parsed.value, parsed.warnings))
+        .map_err(|failure| said(&failure.message))
 }
-pub fn from_submitted(value: Value, _output: Option<&str>) -> Result<(Value, Vec<Words>), Words> {
-    Ok((value, Vec::new()))
+
+/// Reads the result of an agent that called `submit_result`.
+pub fn from_submitted(value: Value, output: Option<&str>) -> Result<(Value, Vec<Words>), Words> {
+    let output = output.and_then(|name| VarName::parse(name).ok());
+    outcome::from_submitted(value, output.as_ref())
+        .map(|parsed| (parsed.value, parsed.warnings))
+        .map_err(|failure| said(&failure.message))
 }
+
+/// The seed's prompt of a subagent.
 pub fn subagent_prompt(
     skill: &str,
     instructions: &str,
     args: &str,
-    _relevant: &[String],
-    _variables: &BTreeMap<String, Value>,
-    _output: Option<&str>,
+    relevant: &[String],
+    variables: &BTreeMap<String, Value>,
+    output: Option<&str>,
 ) -> String {
-    format!("{skill}\n{instructions}\n{args}")
+    let shown: Vec<(VarName, &Value)> = relevant
+        .iter()
+        .filter_map(|name| Some((VarName::parse(name).ok()?, variables.get(name)?)))
+        .collect();
+    let output = output.and_then(|name| VarName::parse(name).ok());
+    phases::prompt::subagent(skill, instructions, args, &shown, output.as_ref())
+}
+
+fn said(message: &str) -> Words {
+    words!("{message}", "{message}")
 }

@@ -4,6 +4,7 @@
 //! state · 05xx command line · 07xx store.
 //! state · 05xx command line · 09xx tools, processes, scripts.
 //! state · 05xx command line · 08xx phases.
+//! state · 05xx command line · 06xx models.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -131,6 +132,17 @@ codes! {
     F0816 "script has no entry point";
     F0817 "template cannot be filled";
     F0818 "result of a subagent cannot be read";
+    F0601 "model script cannot be read";
+    F0602 "no rule of the model script fits";
+    F0603 "no model is configured";
+    F0604 "model name is unknown";
+    F0605 "key is missing or refused";
+    F0606 "provider rejected the request";
+    F0607 "conversation is too long for the model";
+    F0608 "provider is overloaded, out of reach or broke off";
+    F0609 "answer of the model is malformed";
+    F0610 "address of a provider is not usable";
+    F0611 "recorded answer is missing";
 }
 
 impl fmt::Display for Code {
