@@ -1,15 +1,17 @@
 //! The few functions of `skill` that decisions need, in the shapes decisions need them.
 
-use fugato_model::{Words, words};
+use fugato_model::{RelPath, Words};
 use fugato_skill::interpolate::Template;
 use fugato_skill::{VarName, outcome, phases};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Renders a template over the variables of a run.
-pub fn render(template: &str, variables: &BTreeMap<String, Value>) -> Result<(String, Vec<Words>), Words> {
-    let parsed = Template::parse(template, 0).map_err(|error| error.words)?;
-    let rendered = parsed.render(&|name| variables.get(name)).map_err(|error| error.words())?;
+pub fn render(
+    template: &Template,
+    variables: &BTreeMap<String, Value>,
+) -> Result<(String, Vec<Words>), Words> {
+    let rendered = template.render(&|name| variables.get(name)).map_err(|error| error.message)?;
     Ok((rendered.text, rendered.warnings))
 }
 
@@ -18,7 +20,15 @@ pub fn from_text(text: &str, output: Option<&str>) -> Result<(Value, Vec<Words>)
     let output = output.and_then(|name| VarName::parse(name).ok());
     outcome::from_text(text, output.as_ref())
         .map(|parsed| (parsed.value, parsed.warnings))
-        .map_err(|failure| said(&failure.message))
+        .map_err(|failure| failure.message)
+}
+
+/// Reads what a script printed.
+pub fn from_program(stdout: &str, output: Option<&str>) -> Result<(Value, Vec<Words>), Words> {
+    let output = output.and_then(|name| VarName::parse(name).ok());
+    outcome::from_program(stdout, output.as_ref())
+        .map(|parsed| (parsed.value, parsed.warnings))
+        .map_err(|failure| failure.message)
 }
 
 /// Reads the result of an agent that called `submit_result`.
@@ -26,7 +36,7 @@ pub fn from_submitted(value: Value, output: Option<&str>) -> Result<(Value, Vec<
     let output = output.and_then(|name| VarName::parse(name).ok());
     outcome::from_submitted(value, output.as_ref())
         .map(|parsed| (parsed.value, parsed.warnings))
-        .map_err(|failure| said(&failure.message))
+        .map_err(|failure| failure.message)
 }
 
 /// The seed's prompt of a subagent.
@@ -38,14 +48,12 @@ pub fn subagent_prompt(
     variables: &BTreeMap<String, Value>,
     output: Option<&str>,
 ) -> String {
-    let shown: Vec<(VarName, &Value)> = relevant
-        .iter()
-        .filter_map(|name| Some((VarName::parse(name).ok()?, variables.get(name)?)))
-        .collect();
+    let shown: Vec<(VarName, &Value)> =
+        relevant.iter().filter_map(|name| Some((VarName::parse(name).ok()?, variables.get(name)?))).collect();
     let output = output.and_then(|name| VarName::parse(name).ok());
-    phases::prompt::subagent(skill, instructions, args, &shown, output.as_ref())
-}
-
-fn said(message: &str) -> Words {
-    words!("{message}", "{message}")
+    match RelPath::parse(skill) {
+        Ok(skill) => phases::prompt::subagent(&skill, instructions, args, &shown, output.as_ref()),
+        // A plan that names an impossible path was not made by us; its text is still its text.
+        Err(_) => instructions.to_owned(),
+    }
 }

@@ -2,6 +2,7 @@
 //! after its skill was edited, moved or deleted.
 
 use crate::event::EffectClass;
+use fugato_skill::interpolate::Template;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -66,9 +67,7 @@ pub enum Work {
         skill: String,
         /// The sub-skill's text, pinned.
         instructions: String,
-        /// Template.
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        args: String,
+        args: Template,
         /// Variables shown in its prompt.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         relevant: Vec<String>,
@@ -85,13 +84,11 @@ pub enum Work {
         class: EffectClass,
         /// The sub-skill's text, for `fallback: inline`.
         instructions: String,
-        #[serde(default, skip_serializing_if = "String::is_empty")]
-        args: String,
+        args: Template,
     },
     /// A section of the skill's own text, in the main agent's conversation.
     Inline {
-        /// Template.
-        section: String,
+        section: Template,
         /// Variables the phase sets.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         sets: Vec<String>,

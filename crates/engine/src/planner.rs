@@ -3,7 +3,7 @@
 use crate::event::EffectClass;
 use crate::plan::{Access, Phase, Plan, PlanNode, Requirement, Work};
 use fugato_model::RelPath;
-use fugato_skill::phases::{self, AgentType, Phased, Subagent};
+use fugato_skill::phases::{AgentType, Phased, Subagent};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 
@@ -18,14 +18,15 @@ pub struct SubSkillFacts {
     pub class: Option<EffectClass>,
 }
 
-/// The plan of a skill with phases, and the variables that switched-off phases leave null.
+/// The plan of a skill with phases (`text` is its whole SKILL.md), and the variables that switched-off phases leave null.
 pub fn plan(
     phased: &Phased,
-    body: &str,
+    text: &str,
     facts: &dyn Fn(&RelPath) -> SubSkillFacts,
 ) -> (Plan, BTreeMap<String, Value>) {
     let mut builder = Builder::default();
-    let places: HashMap<&str, u32> = phased.phases.iter().map(|phase| phase.name.as_str()).zip(0u32..).collect();
+    let places: HashMap<&str, u32> =
+        phased.phases.iter().map(|phase| phase.name.as_str()).zip(0u32..).collect();
     for (at, phase) in (0u32..).zip(&phased.phases) {
         let depends_on: Vec<u32> =
             phase.depends_on.iter().filter_map(|name| places.get(name.as_str()).copied()).collect();
@@ -44,14 +45,15 @@ pub fn plan(
         builder.connect(at);
         if !phase.enabled {
             let outputs = phase.subagents.iter().filter_map(|subagent| subagent.output.as_ref());
-            for name in outputs.chain(&phase.sets) {
+            for name in outputs.chain(&phase.sets).chain(&phase.sets_by_use) {
                 builder.nulls.insert(name.as_str().to_owned(), Value::Null);
             }
             builder.pass_through(at);
         } else if phase.inline {
-            let section = phase.section.clone().and_then(|range| body.get(range)).unwrap_or(body);
-            let sets = phase.sets.iter().map(|name| name.as_str().to_owned()).collect();
-            let work = Work::Inline { section: section.trim().to_owned(), sets };
+            let section = phased.markdown_template(phase, text);
+            let sets = phase.sets.iter().chain(&phase.sets_by_use);
+            let sets = sets.map(|name| name.as_str().to_owned()).collect();
+            let work = Work::Inline { section, sets };
             builder.node(at, PlanNode { work, ..blank(phase.name.clone(), at) });
         } else {
             builder.subagents(at, &phase.name, phase.parallel, &phase.subagents, facts);
@@ -87,7 +89,8 @@ impl Builder {
 
     fn connect(&mut self, phase: u32) {
         let depends_on = self.later.get(phase as usize).map(|(_, on)| on.clone()).unwrap_or_default();
-        let after: Vec<u32> = depends_on.iter().filter_map(|on| self.end.get(*on as usize).copied()).collect();
+        let after: Vec<u32> =
+            depends_on.iter().filter_map(|on| self.end.get(*on as usize).copied()).collect();
         if let Some(begin) = self.begin.get(phase as usize).copied()
             && let Some(node) = self.plan.nodes.get_mut(begin as usize)
         {
@@ -123,19 +126,16 @@ impl Builder {
         facts: &dyn Fn(&RelPath) -> SubSkillFacts,
     ) {
         let begin = self.begin.get(phase as usize).copied();
-        let mut writers: HashMap<String, u32> = HashMap::new();
         let mut all = Vec::new();
         let mut previous: Option<u32> = None;
         for subagent in subagents {
             let facts = facts(&subagent.skill);
-            let relevant: Vec<String> = phases::relevant_variables(subagent, &facts.instructions)
-                .iter()
-                .map(|name| name.as_str().to_owned())
-                .collect();
+            let relevant: Vec<String> =
+                subagent.relevant.iter().map(|name| name.as_str().to_owned()).collect();
             let mut after: Vec<u32> = begin.into_iter().collect();
             if parallel {
                 // A reference to a sibling's output orders the two.
-                after.extend(relevant.iter().filter_map(|name| writers.get(name).copied()));
+                after.extend(subagent.after.iter().filter_map(|sibling| all.get(*sibling).copied()));
             } else {
                 after.extend(previous);
             }
@@ -157,9 +157,6 @@ impl Builder {
                 ..blank(format!("{name}/{}", subagent.id), phase)
             };
             let at = self.push(node);
-            if let Some(output) = &subagent.output {
-                writers.insert(output.as_str().to_owned(), at);
-            }
             previous = Some(at);
             all.push(at);
         }
@@ -169,7 +166,7 @@ impl Builder {
 
 fn work(subagent: &Subagent, facts: SubSkillFacts, relevant: Vec<String>) -> Work {
     let skill = subagent.skill.to_string();
-    let args = subagent.args.source().to_owned();
+    let args = subagent.args.clone();
     match &subagent.agent_type {
         AgentType::Script => Work::Script {
             skill,

@@ -28,11 +28,15 @@ fn agent(skill: &str, args: &str) -> Work {
         access: Access::ReadOnly,
         skill: skill.into(),
         instructions: "do".into(),
-        args: args.into(),
+        args: template(args),
         relevant: Vec::new(),
         schema: None,
         model: None,
     }
+}
+
+fn template(text: &str) -> fugato_skill::interpolate::Template {
+    fugato_skill::interpolate::Template::parse(text, 0).unwrap()
 }
 
 fn script(class: EffectClass) -> Work {
@@ -41,7 +45,7 @@ fn script(class: EffectClass) -> Work {
         entry: "main.sh".into(),
         class,
         instructions: "do".into(),
-        args: String::new(),
+        args: template(""),
     }
 }
 
@@ -334,7 +338,7 @@ fn a_budget_ends_the_run_and_raising_it_goes_on() {
 
 #[test]
 fn a_question_waits_holds_no_slot_and_its_answer_reaches_the_agent() {
-    let inline = Work::Inline { section: "Ask.".into(), sets: vec!["NAME".into()] };
+    let inline = Work::Inline { section: template("Ask."), sets: vec!["NAME".into()] };
     let mut spec = spec(vec![node("ask", &[], inline, None), node("other", &[], Work::Noop, None)]);
     spec.limits.concurrent = 1;
     let mut world = World::new(spec).go();
@@ -506,7 +510,7 @@ fn plans() -> impl Strategy<Value = Vec<PlanNode>> {
         Just(script(EffectClass::Read)),
         Just(script(EffectClass::Idempotent)),
         Just(Work::Gate),
-        Just(Work::Inline { section: "ask".into(), sets: Vec::new() }),
+        Just(Work::Inline { section: template("ask"), sets: Vec::new() }),
     ];
     prop::collection::vec(
         (work, prop::collection::vec(any::<prop::sample::Index>(), 0..3), any::<(bool, bool)>()),

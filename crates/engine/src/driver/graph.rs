@@ -148,7 +148,7 @@ pub fn node_ended(recorder: &mut Recorder<'_>, node: u32, completion: Completion
             recorder.emit(EventKind::NodeCompleted { node, value: Value::Null, warnings: Vec::new() });
         }
         Completion::Script { stdout } => {
-            finish(recorder, node, bridge::from_text(&stdout, output.as_deref()));
+            finish(recorder, node, bridge::from_program(&stdout, output.as_deref()));
         }
         Completion::ScriptFailed { message } => fail(recorder, node, message, Fallback::Allowed),
         Completion::Answered { .. } | Completion::ModelFailed { .. } | Completion::Tool { .. } => {}

@@ -22,7 +22,8 @@ pub enum JournalError {
 
 /// The bytes of an event. What they name is durable when this returns.
 pub fn encode(event: &Event, store: &Store) -> Result<Vec<u8>, JournalError> {
-    let wrong = |error: serde_json::Error| JournalError::Unreadable { seq: event.seq, error: error.to_string() };
+    let wrong =
+        |error: serde_json::Error| JournalError::Unreadable { seq: event.seq, error: error.to_string() };
     let bytes = serde_json::to_vec(event).map_err(wrong)?;
     if bytes.len() <= INLINE_BYTES && !contains(&bytes, b"$blob\"") {
         return Ok(bytes);
@@ -97,7 +98,8 @@ fn fetch(
     match value {
         Value::Array(items) => items.iter_mut().try_for_each(|item| fetch(item, get)),
         Value::Object(fields) => {
-            if let Some(digest) = fields.get(BLOB).and_then(Value::as_str).and_then(|text| text.parse().ok()) {
+            if let Some(digest) = fields.get(BLOB).and_then(Value::as_str).and_then(|text| text.parse().ok())
+            {
                 let bytes = get(&digest)?;
                 *value = Value::String(String::from_utf8_lossy(&bytes).into_owned());
                 return Ok(());

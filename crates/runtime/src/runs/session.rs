@@ -67,13 +67,21 @@ pub struct Session {
 
 impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Session").field("run", &self.run.spec.id).field("seq", &self.run.seq).finish_non_exhaustive()
+        f.debug_struct("Session")
+            .field("run", &self.run.spec.id)
+            .field("seq", &self.run.seq)
+            .finish_non_exhaustive()
     }
 }
 
 impl Session {
     /// Creates a run. It exists, durably, when this returns; nothing has been done yet.
-    pub fn create(store: Store, spec: RunSpec, world: Arc<World>, watcher: Watcher) -> Result<Self, RunError> {
+    pub fn create(
+        store: Store,
+        spec: RunSpec,
+        world: Arc<World>,
+        watcher: Watcher,
+    ) -> Result<Self, RunError> {
         let now = now();
         let (id, skill, title, parent) =
             (spec.id.clone(), spec.skill.name.clone(), spec.title.clone(), spec.parent.clone());
@@ -176,7 +184,8 @@ impl Session {
             let mut events = Vec::new();
             let mut answers = Vec::new();
             while let Some(input) = self.queue.pop_front() {
-                let from_person = !matches!(input, Input::Completed { .. } | Input::Go | Input::Recover { .. });
+                let from_person =
+                    !matches!(input, Input::Completed { .. } | Input::Go | Input::Recover { .. });
                 let decided = self.run.decide(input, now());
                 let reply = if from_person && !asked.is_empty() { Some(asked.remove(0)) } else { None };
                 match decided {
@@ -207,7 +216,10 @@ impl Session {
             run: self.run.spec.id.clone(),
             epoch: self.lease.epoch(),
             first_seq: first.seq,
-            events: events.iter().map(|event| journal::encode(event, &self.store)).collect::<Result<_, _>>()?,
+            events: events
+                .iter()
+                .map(|event| journal::encode(event, &self.store))
+                .collect::<Result<_, _>>()?,
             summary: Some(RunSummary {
                 status: status_of(&self.run),
                 title: None,

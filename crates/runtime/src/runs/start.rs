@@ -129,7 +129,11 @@ fn facts(dir: &SkillDir, path: &RelPath) -> SubSkillFacts {
         Some("idempotent") => Some(EffectClass::Idempotent),
         _ => None,
     };
-    SubSkillFacts { instructions: body_of(Path::new(path.as_str()), &text), entry: field("fugato-run"), class }
+    SubSkillFacts {
+        instructions: body_of(Path::new(path.as_str()), &text),
+        entry: field("fugato-run"),
+        class,
+    }
 }
 
 fn body_of(dir: &Path, text: &str) -> String {
