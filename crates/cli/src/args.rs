@@ -55,6 +55,22 @@ impl Colour {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Run a skill: as a DAG of subagents when it has phases, else as one agent
+    Run(crate::runs::RunArgs),
+    /// Show what a skill would run, without asking any model
+    Plan(crate::runs::PlanArgs),
+    /// Go on with a run that was interrupted
+    Resume(crate::runs::ResumeArgs),
+    /// Answer what a run asked
+    Answer(crate::runs::AnswerArgs),
+    /// List the runs of this project
+    Runs(crate::runs::RunsArgs),
+    /// Print every event of a run
+    Events(crate::runs::EventsArgs),
+    /// Draw a run as a waterfall
+    Trace(crate::runs::TraceArgs),
+    /// What a run cost, per agent
+    Cost(crate::runs::CostArgs),
     /// Skills: list, check, search, create, install, move, lock
     #[command(subcommand)]
     Skill(crate::skill::SkillCommand),

@@ -15,6 +15,7 @@ mod policy;
 mod printer;
 mod profile;
 mod render;
+mod runs;
 mod skill;
 mod words_zh;
 
@@ -54,6 +55,14 @@ fn run(command: Option<Command>, app: &mut App) -> Outcome {
         Some(Command::Policy(command)) => policy::run(command, app),
         Some(Command::Profile(command)) => profile::run(command, app),
         Some(Command::Config(command)) => config::run(command, app),
+        Some(Command::Run(args)) => runs::start(&args, app),
+        Some(Command::Plan(args)) => runs::plan(&args, app),
+        Some(Command::Resume(args)) => runs::resume(&args, app),
+        Some(Command::Answer(args)) => runs::answer(&args, app),
+        Some(Command::Runs(args)) => runs::runs(&args, app),
+        Some(Command::Events(args)) => runs::show_events(&args, app),
+        Some(Command::Trace(args)) => runs::show_trace(&args, app),
+        Some(Command::Cost(args)) => runs::cost(&args, app),
         Some(Command::Init(args)) => init::run(&args, app),
         Some(Command::Doctor(args)) => doctor::run(&args, app),
         Some(Command::Path) => paths::run(app),

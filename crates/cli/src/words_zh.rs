@@ -6,6 +6,14 @@ use fugato_model::Lang;
 /// Path of the command, its one-line description.
 const ABOUT: &[(&str, &str)] = &[
     ("", "把 Agent Skills 作为有界、可观察、可恢复的多代理程序来运行"),
+    ("run", "运行技能：有阶段时按子代理图执行，否则由一个代理执行"),
+    ("plan", "显示技能将如何执行，不调用模型"),
+    ("resume", "继续被中断的运行"),
+    ("answer", "回答运行提出的问题"),
+    ("runs", "列出本项目的运行"),
+    ("events", "输出运行的所有事件"),
+    ("trace", "以瀑布图显示运行"),
+    ("cost", "运行的费用，按代理列出"),
     ("skill", "技能：列出、检查、搜索、新建、安装、移动、锁定"),
     ("skill ls", "列出这里的技能"),
     ("skill show", "显示一个技能：字段、文件、问题、正文"),

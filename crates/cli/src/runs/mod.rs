@@ -15,7 +15,7 @@ pub use history::{
 };
 pub use planning::{PlanArgs, run as plan};
 pub use resume::{ResumeArgs, run as resume};
-pub use start::{RunArgs, drive, run as start};
+pub use start::{RunArgs, run as start};
 
 use crate::app::{App, env_var};
 use crate::error::CliError;

@@ -86,7 +86,7 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
         Some(model) => model.clone(),
         None => models
             .default_model()
-            .map_err(|none| CliError::new(Exit::Refused, none.words()).hint(words!(
+            .map_err(|none| CliError::new(Exit::Refused, none.words).hint(words!(
                 "to see it work without any model: fugato demo",
                 "不需要模型即可体验：fugato demo"
             )))?,
@@ -110,6 +110,7 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
         skill.dir.clone(),
         app.places.cwd.clone(),
         dir.join("runs").join(&spec.id).join("scratch"),
+        std::env::vars_os(),
     ));
     let store = Store::open(&dir).map_err(|error| store_error(&error))?;
     let id = spec.id.clone();
@@ -329,5 +330,5 @@ pub fn document(run: &Run, lang: fugato_model::Lang) -> serde_json::Value {
 /// The scratch directory and skill directory a resumed run works with.
 pub fn world_of(run: &Run, models: Models, app: &App) -> Arc<World> {
     let scratch = state(app).join("runs").join(&run.spec.id).join("scratch");
-    Arc::new(World::new(models, PathBuf::from(&run.spec.skill.dir), app.places.cwd.clone(), scratch))
+    Arc::new(World::new(models, PathBuf::from(&run.spec.skill.dir), app.places.cwd.clone(), scratch, std::env::vars_os()))
 }

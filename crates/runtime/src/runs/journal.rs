@@ -5,6 +5,7 @@ use crate::store::{Reader, Store, StoreError};
 use fugato_engine::Event;
 use fugato_model::Digest;
 use serde_json::Value;
+use std::ops::ControlFlow;
 
 /// Longer strings are blobs: an event stays small enough to scan a million of them.
 const INLINE_BYTES: usize = 4096;
@@ -48,14 +49,14 @@ pub fn decode(seq: u64, bytes: &[u8], reader: &Reader) -> Result<Event, JournalE
 pub fn load(reader: &Reader, run: &str) -> Result<Vec<Event>, JournalError> {
     let mut events = Vec::new();
     let mut failed = None;
-    reader.events(run, 1, u64::MAX, |seq, bytes| match decode(seq, bytes, reader) {
+    reader.events(run, 1, u64::MAX)?.visit(|seq, bytes| match decode(seq, bytes, reader) {
         Ok(event) => {
             events.push(event);
-            true
+            ControlFlow::Continue(())
         }
         Err(error) => {
             failed = Some(error);
-            false
+            ControlFlow::Break(())
         }
     })?;
     match failed {

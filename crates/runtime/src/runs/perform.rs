@@ -2,13 +2,14 @@
 //! it was stopped.
 
 use super::session::Notice;
-use crate::models::{About, Delta, ModelRequest, Models, ToolChoice, Transcript, call_with_retries, price};
+use crate::models::{About, Delta, ModelRequest, Models, ToolChoice, Transcript, call_with_retries};
 use crate::tools::{self, ToolContext};
 use fugato_engine::{Access, Completion, Effect, EffectKey, Run};
 use fugato_model::RelPath;
 use fugato_model::chat::{Message, ToolCall, ToolSpec};
 use serde_json::json;
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc::UnboundedSender;
@@ -22,6 +23,8 @@ pub struct World {
     pub skill_dir: PathBuf,
     pub project: PathBuf,
     pub scratch: PathBuf,
+    /// The environment of programs; what must stay secret is not in it.
+    pub env: Vec<(OsString, OsString)>,
     /// Conversations in the form they are sent; grows with each agent, never rebuilt.
     transcripts: Mutex<HashMap<u32, Arc<tokio::sync::Mutex<Transcript>>>>,
 }
@@ -34,8 +37,15 @@ pub struct Performed {
 }
 
 impl World {
-    pub fn new(models: Models, skill_dir: PathBuf, project: PathBuf, scratch: PathBuf) -> Self {
-        Self { models, skill_dir, project, scratch, transcripts: Mutex::default() }
+    pub fn new(
+        models: Models,
+        skill_dir: PathBuf,
+        project: PathBuf,
+        scratch: PathBuf,
+        env: impl Iterator<Item = (OsString, OsString)>,
+    ) -> Self {
+        let env = env.filter(|(name, _)| !is_secret(&name.to_string_lossy())).collect();
+        Self { models, skill_dir, project, scratch, env, transcripts: Mutex::default() }
     }
 
     /// The work of one effect, with everything it needs taken from the run now.
@@ -125,7 +135,13 @@ impl World {
             Access::ReadOnly => tools::Access::ReadOnly,
             Access::ReadWrite => tools::Access::ReadWrite,
         };
-        ToolContext::new(vec![self.project.clone()], self.scratch.clone(), access)
+        ToolContext {
+            roots: vec![self.project.clone()],
+            scratch: self.scratch.clone(),
+            access,
+            env: self.env.clone(),
+            ..ToolContext::default()
+        }
     }
 
     async fn tool(
@@ -160,11 +176,17 @@ impl World {
         let dir = self.skill_dir.join(skill.as_str());
         let context = self.context(Access::ReadWrite);
         let _ = live.send(Notice::Live { agent: node.to_owned(), text: String::new() });
-        match tools::script::run(&dir, &entry, arguments.clone(), &context, token).await {
+        match tools::script::run(&dir, &entry, arguments, &context, token).await {
             Ok(stdout) => Completion::Script { stdout },
             Err(failure) => failed(failure.words()),
         }
     }
+}
+
+/// Programs of agents get no keys.
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"].iter().any(|word| name.contains(word))
 }
 
 enum Job {
@@ -210,9 +232,9 @@ async fn ask(models: &Models, transcript: &tokio::sync::Mutex<Transcript>, call:
             let _ = call.live.send(Notice::Live { agent: call.agent.clone(), text });
         }
     };
-    match call_with_retries(models, &call.model, request, &mut on_delta).await {
+    match call_with_retries(models, &call.model, request, &mut on_delta, &mut |_| {}).await {
         Ok(answer) => {
-            let micro_usd = price::cost(&call.model, &answer.usage);
+            let micro_usd = models.price(&call.model).and_then(|price| price.cost(&answer.usage));
             Completion::Answered { answer: Box::new(answer), micro_usd }
         }
         Err(error) => Completion::ModelFailed { fault: error.fault, message: error.words.en },

@@ -116,7 +116,7 @@ impl Session {
         let reader = Reader::open(state)?.ok_or(JournalError::Empty)?;
         let events = journal::load(&reader, id)?;
         let run = Run::replay(&events).ok_or(JournalError::Empty)?;
-        let epoch = lease.epoch();
+        let epoch = lease.epoch;
         let mut session = Self::new(run, store, lease, world, watcher);
         session.queue.push_back(Input::Recover { epoch });
         Ok(session)
@@ -214,7 +214,7 @@ impl Session {
         let Some(first) = events.first() else { return Ok(()) };
         let batch = Batch {
             run: self.run.spec.id.clone(),
-            epoch: self.lease.epoch(),
+            epoch: self.lease.epoch,
             first_seq: first.seq,
             events: events
                 .iter()

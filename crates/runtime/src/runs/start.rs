@@ -104,7 +104,9 @@ fn read_text(dir: &SkillDir, file: &str) -> Result<String, StartError> {
 fn sub_skill(dir: &SkillDir, path: &RelPath) -> SubSkill {
     match sub_text(dir, path) {
         Some((file, text)) => SubSkill::Found { path: file, text },
-        None => SubSkill::Missing,
+        None => SubSkill::Missing {
+            looked_at: ["SKILL.md", "skill.md"].map(|name| format!("{path}/{name}")).to_vec(),
+        },
     }
 }
 
