@@ -17,7 +17,6 @@ pub struct PlanArgs {
     #[arg(add = ArgValueCandidates::new(crate::complete::skills))]
     skill: String,
     /// Arguments of the skill
-    #[arg(trailing_var_arg = true)]
     arguments: Vec<String>,
     #[command(flatten)]
     selection: SkillSelection,

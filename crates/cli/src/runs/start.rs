@@ -26,7 +26,6 @@ pub struct RunArgs {
     #[arg(add = ArgValueCandidates::new(crate::complete::skills))]
     skill: String,
     /// Arguments of the skill
-    #[arg(trailing_var_arg = true)]
     arguments: Vec<String>,
     #[command(flatten)]
     pub how: HowArgs,

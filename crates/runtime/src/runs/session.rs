@@ -308,10 +308,12 @@ const RENEW: Duration = Duration::from_secs(10);
 fn status_of(run: &Run) -> RunStatus {
     match run.status() {
         "complete" => RunStatus::Complete,
-        "failed" | "budget_exhausted" => RunStatus::Failed,
+        "failed" => RunStatus::Failed,
         "aborted" => RunStatus::Aborted,
-        "paused" | "awaiting_input" => RunStatus::Paused,
-        _ => RunStatus::Running,
+        "paused" => RunStatus::Paused,
+        "running" => RunStatus::Running,
+        // Waiting for a person, or for a larger budget: nobody need be alive for that.
+        other => RunStatus::from(other),
     }
 }
 
