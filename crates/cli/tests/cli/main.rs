@@ -10,6 +10,7 @@ mod bad_input;
 mod ground;
 mod manage;
 mod policy;
+mod runs;
 mod skills;
 
 use fugato_testkit::TestEnv;
