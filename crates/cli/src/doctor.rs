@@ -6,8 +6,8 @@ use crate::printer::{paint, style};
 use crate::render;
 use clap::Args;
 use fugato_model::view::SkillStatus;
-use fugato_model::{Exit, Words, words};
-use fugato_runtime::{manage, probe_writable, state_dir};
+use fugato_model::{Exit, Lang, Words, words};
+use fugato_runtime::{IndexUse, manage, probe_writable, state_dir};
 use serde::Serialize;
 
 /// What this machine and project can do, and what is wrong.
@@ -49,10 +49,13 @@ pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
         app.out.json(&serde_json::json!({"schema": "fugato.doctor/v1", "ok": !failed, "findings": items}))?;
     } else {
         for finding in &findings {
-            let mark = match finding.health {
-                Health::Ok => paint(style::GOOD, "ok     "),
-                Health::Warning => paint(style::WARN, "warning"),
-                Health::Error => paint(style::BAD, "error  "),
+            let mark = match (finding.health, app.out.lang) {
+                (Health::Ok, Lang::En) => paint(style::GOOD, "ok     "),
+                (Health::Warning, Lang::En) => paint(style::WARN, "warning"),
+                (Health::Error, Lang::En) => paint(style::BAD, "error  "),
+                (Health::Ok, Lang::Zh) => paint(style::GOOD, "正常"),
+                (Health::Warning, Lang::Zh) => paint(style::WARN, "警告"),
+                (Health::Error, Lang::Zh) => paint(style::BAD, "错误"),
             };
             let text = app.out.say(&finding.words).to_owned();
             app.out.line(format!("{mark}  {text}"))?;
@@ -106,6 +109,7 @@ fn skills(args: &DoctorArgs, app: &App) -> Finding {
     let count = |status| inventory.all().iter().filter(|skill| skill.status() == status).count();
     let (total, warning, invalid) =
         (inventory.len(), count(SkillStatus::Warning), count(SkillStatus::Invalid));
+    let skills = render::count(total, "skill");
     let health = match (invalid, warning) {
         (0, 0) => Health::Ok,
         (0, _) => Health::Warning,
@@ -115,29 +119,35 @@ fn skills(args: &DoctorArgs, app: &App) -> Finding {
         name: "skills",
         health,
         words: words!(
-            "{total} skills: {warning} with warnings, {invalid} invalid",
-            "{total} 个技能：{warning} 个有警告，{invalid} 个无效"
+            "{skills}: {warning} with problems, {invalid} invalid",
+            "{total} 个技能：{warning} 个有问题，{invalid} 个无效"
         ),
     }
 }
 
 fn index(args: &DoctorArgs, app: &App) -> Finding {
+    // A skill that changed a moment ago is read again until its time stamp can be trusted: only an index that cannot
+    // be written is a problem.
     let stats = app.discover(&app.roots(&args.selection, None)).stats;
-    let (read, reused) = (stats.read, stats.reused);
-    let shown = app.show_path(&app.places.index_file());
-    let works = read == 0 || reused > 0;
-    Finding {
-        name: "index",
-        health: if works { Health::Ok } else { Health::Warning },
-        words: if works {
-            words!("index {shown} is used ({reused} skills)", "索引 {shown} 有效（{reused} 个技能）")
-        } else {
+    let (reused, shown) = (stats.reused, app.show_path(&app.places.index_file()));
+    let remembered = render::count(reused, "skill");
+    let (health, words) = match stats.index {
+        IndexUse::NotWritten(error) => (
+            Health::Warning,
             words!(
-                "index {shown} is not used: every skill is read again each time",
-                "索引 {shown} 未生效：每次都会重新读取所有技能"
-            )
-        },
-    }
+                "index {shown} cannot be written ({error}): every skill is read again each time",
+                "索引 {shown} 无法写入（{error}）：每次都会重新读取所有技能"
+            ),
+        ),
+        IndexUse::Off | IndexUse::Fresh | IndexUse::Written => (
+            Health::Ok,
+            words!(
+                "index {shown} works ({remembered} from it)",
+                "索引 {shown} 有效（{reused} 个技能取自索引）"
+            ),
+        ),
+    };
+    Finding { name: "index", health, words }
 }
 
 /// Removes what an interrupted installation left behind; only our own stage directories.
@@ -155,13 +165,11 @@ fn interrupted_installs(args: &DoctorArgs, app: &App) -> Finding {
         let words = words!("no interrupted installation", "没有中断的安装");
         return Finding { name: "stages", health: Health::Ok, words };
     }
+    let changes = render::count(recovered, "interrupted change");
     Finding {
         name: "stages",
         health: Health::Warning,
-        words: words!(
-            "cleaned up after {recovered} interrupted change(s)",
-            "已清理 {recovered} 次中断更改的残留"
-        ),
+        words: words!("cleaned up after {changes}", "已清理 {recovered} 次中断更改的残留"),
     }
 }
 

@@ -88,12 +88,15 @@ pub fn read_profile(path: &Path, app: &App) -> Result<Profile, CliError> {
     match parsed.profile {
         Some(profile) if !parsed.diagnostics.iter().any(Diagnostic::is_error) => Ok(profile),
         _ => {
-            let n = parsed.diagnostics.iter().filter(|d| d.is_error()).count();
+            let mut diagnostics = parsed.diagnostics;
+            crate::render::in_reading_order(&mut diagnostics);
+            let n = diagnostics.iter().filter(|d| d.is_error()).count();
+            let errors = crate::render::count(n, "error");
             Err(CliError::failed(words!(
-                "profile `{shown}` has {n} error(s); no agent gets anything from it",
+                "profile `{shown}` has {errors}; no agent gets anything from it",
                 "配置 `{shown}` 有 {n} 个错误；任何代理都不会得到技能"
             ))
-            .diagnostics(parsed.diagnostics))
+            .diagnostics(diagnostics))
         }
     }
 }

@@ -148,7 +148,9 @@ pub fn view(skill: &Installed, inventory: &Inventory, app: &App) -> SkillView {
 }
 
 pub fn diagnostic_views(skill: &Installed, lang: Lang) -> Vec<DiagnosticView> {
-    skill.diagnostics.iter().map(|diagnostic| DiagnosticView::new(diagnostic, lang)).collect()
+    let mut diagnostics = skill.diagnostics.clone();
+    crate::render::in_reading_order(&mut diagnostics);
+    diagnostics.iter().map(|diagnostic| DiagnosticView::new(diagnostic, lang)).collect()
 }
 
 /// Errors of the management room at the boundary.

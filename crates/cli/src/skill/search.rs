@@ -5,6 +5,7 @@ use crate::app::{App, SkillSelection};
 use crate::error::{CliError, Outcome};
 use crate::policy::AgentView;
 use crate::printer::{paint, style};
+use crate::render;
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use fugato_model::{Exit, RelPath, words};
@@ -145,10 +146,8 @@ fn print(hits: &[(String, Hit)], searched: usize, args: &SearchArgs, app: &mut A
         }
     }
     let n = hits.len();
+    let (hits, skills) = (render::count(n, "hit"), render::count(searched, "skill"));
     let query = fugato_model::escape_for_terminal(&args.query).into_owned();
-    app.out.note(&words!(
-        "{n} hits for `{query}` in {searched} skills",
-        "在 {searched} 个技能中找到 {n} 处 `{query}`"
-    ));
+    app.out.note(&words!("{hits} for `{query}` in {skills}", "在 {searched} 个技能中找到 {n} 处 `{query}`"));
     Ok(())
 }

@@ -49,7 +49,9 @@ pub fn run(args: &ShowArgs, app: &mut App) -> Outcome {
         return Ok(Exit::Ok);
     }
     fields(&skill, &inventory, &files, app)?;
-    for diagnostic in &skill.diagnostics {
+    let mut diagnostics = skill.diagnostics.clone();
+    render::in_reading_order(&mut diagnostics);
+    for diagnostic in &diagnostics {
         app.out.line("")?;
         let text = render::report(diagnostic, &app.out);
         app.out.line(text)?;
@@ -57,7 +59,9 @@ pub fn run(args: &ShowArgs, app: &mut App) -> Outcome {
     if let Some(body) = body.filter(|_| args.body) {
         app.out.line("")?;
         for line in body.lines() {
-            app.out.line(line.replace('\u{1b}', "\\u{1b}"))?;
+            // Tabs are layout; everything else a terminal would obey becomes visible.
+            let shown: Vec<_> = line.split('\t').map(fugato_model::escape_for_terminal).collect();
+            app.out.line(shown.join("\t"))?;
         }
     }
     Ok(Exit::Ok)
@@ -80,7 +84,7 @@ fn fields(
         }
     };
     row(word("description", "描述"), head.description.split_whitespace().collect::<Vec<_>>().join(" "));
-    row(word("kind", "种类"), head.kind.as_str().to_owned());
+    row(word("kind", "种类"), super::list::kind_word(skill, app.out.lang).to_owned());
     row(word("scope", "范围"), skill.scope.to_string());
     row(word("path", "路径"), app.show_path(&skill.dir.join(&skill.file)));
     row(word("digest", "摘要"), skill.digest.map(|digest| digest.to_string()).unwrap_or_default());

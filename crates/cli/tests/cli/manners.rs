@@ -1,0 +1,123 @@
+//! What people meet: words, numbers, order, hints that can be typed.
+
+use crate::env;
+
+const SLOPPY: &str = "---\nzzz: 1\ndescription: a: b\nname: Sloppy\nlicense: []\n---\n";
+
+#[test]
+fn problems_of_one_file_come_in_reading_order() {
+    let env = env();
+    env.write(".agents/skills/sloppy/SKILL.md", SLOPPY);
+    let ran = env.fugato("skill check").exits(1);
+    let lines: Vec<u32> = ran
+        .stdout
+        .lines()
+        .filter_map(|line| line.split_once("SKILL.md:")?.1.split(':').next()?.parse().ok())
+        .collect();
+    assert_eq!(lines, [2, 3, 4, 5]);
+    let listed = env.fugato("skill ls --json").exits(0).json();
+    let listed = listed["skills"][0]["diagnostics"].as_array().unwrap();
+    assert!(listed.is_sorted_by_key(|found| found["line"].as_u64()), "{listed:?}");
+    env.write(
+        "p.json",
+        r#"{"mode":"loop","skills":{"deny":["typo"]},
+"loopAgent":{"skills":{"visible":["a","+"]}},
+"zzz":1}"#,
+    );
+    let places: Vec<_> =
+        env.fugato("policy lint p.json --json").exits(1).json()["diagnostics"].as_array().unwrap().clone();
+    assert!(places.len() > 2 && places.is_sorted_by_key(|found| found["line"].as_u64()), "{places:?}");
+}
+
+#[test]
+fn one_thing_is_not_called_several() {
+    let env = env();
+    env.write(".agents/skills/sloppy/SKILL.md", "---\nname: Sloppy\ndescription: d\n---\nText\n");
+    env.write("p.json", r#"{"mode":"loop","loopAgent":{"zzz":1}}"#);
+    for (line, exit, said) in [
+        ("skill ls", 0, "1 skill ·"),
+        ("skill check", 1, "1 skill: 0 ok, 1 with problems, 0 invalid · 1 error, 0 warnings"),
+        (
+            "skill check p.json",
+            0,
+            "0 skills: 0 ok, 0 with problems, 0 invalid; 1 profile · 0 errors, 1 warning",
+        ),
+        ("skill search sloppy", 0, "1 hit for `sloppy` in 1 skill\n"),
+        ("policy lint p.json", 0, "1 profile: 0 errors, 1 warning\n"),
+        ("skill lock", 0, "pinned 1 skill in"),
+        ("skill verify", 0, "1 pinned skill is as pinned"),
+        ("doctor", 0, "1 skill: 1 with problems"),
+        ("skill check --fix", 0, "repaired 1 file\n"),
+    ] {
+        env.fugato(line).exits(exit).says(&[said]);
+    }
+}
+
+#[test]
+fn a_path_may_follow_fix_and_is_shown_as_one_would_type_it() {
+    let env = env();
+    env.write("my skills/sloppy/SKILL.md", SLOPPY);
+    let ran = env.run(["skill", "check", "my skills"]).exits(1);
+    ran.says(&["--> my skills/sloppy/SKILL.md:2:1", "fugato skill check 'my skills' --fix"]);
+    let ran = env.run(["skill", "check", "my skills", "--json"]).exits(1).json();
+    assert_eq!(ran["diagnostics"][0]["path"], "my skills/sloppy/SKILL.md");
+    assert_eq!(ran["skills"][0]["diagnostics"][0]["path"], "my skills/sloppy/SKILL.md");
+    env.run(["skill", "check", "--fix", "my skills"]).exits(0).says(&["repaired 1 file"]);
+    env.run(["skill", "check", "--fix", "portable"]).exits(3).says(&["--fix=portable"]);
+}
+
+#[test]
+fn hints_about_odd_file_names_can_be_pasted_and_obey_nobody() {
+    let env = env();
+    let odd = "a\nb\u{1b}[31m";
+    env.write(format!("{odd}/SKILL.md"), SLOPPY);
+    let ran = env.run(["skill", "check", odd]).exits(1);
+    ran.says(&[r"fugato skill check $'a\x0ab\x1b[31m' --fix"]);
+    assert!(!ran.stdout.contains('\u{1b}') && !ran.stderr.contains('\u{1b}'));
+}
+
+#[test]
+fn checking_nothing_teaches() {
+    env().fugato("skill check").exits(0).says(&["0 skills", "fugato skill new"]);
+}
+
+#[test]
+fn a_lock_that_no_longer_fits_says_what_to_type() {
+    let env = env();
+    env.skill("one", "name: one\ndescription: d");
+    env.fugato("skill lock").exits(0);
+    env.fugato("skill rm one").exits(0);
+    env.fugato("skill verify").exits(1).says(&["1 of 1 pinned skill differ", "fugato skill lock"]);
+}
+
+#[test]
+fn a_skill_installed_a_moment_ago_does_not_make_the_doctor_worry() {
+    let env = env();
+    env.write("src/tool/SKILL.md", "---\nname: tool\ndescription: d\n---\n");
+    env.fugato("skill add src/tool").exits(0);
+    let findings = env.fugato("doctor --json").exits(0).json()["findings"].as_array().unwrap().clone();
+    assert!(findings.iter().all(|finding| finding["health"] == "ok"), "{findings:?}");
+}
+
+#[test]
+fn far_to_the_right_the_column_is_still_the_true_one() {
+    let env = env();
+    let names: Vec<String> = (0..60).map(|n| format!("\"missing-{n:02}\"")).collect();
+    env.write(
+        "p.json",
+        format!(r#"{{"mode":"loop","loopAgent":{{"skills":{{"visible":[{}]}}}}}}"#, names.join(",")),
+    );
+    let ran = env.fugato("policy lint p.json").exits(0);
+    let json = env.fugato("policy lint p.json --json").exits(0).json();
+    let column = json["diagnostics"][59]["column"].as_u64().unwrap();
+    assert!(column > 700);
+    ran.says(&[&format!("--> p.json:1:{column}\n")]);
+}
+
+#[test]
+fn two_marks_on_one_line_share_a_frame() {
+    let env = env();
+    env.write("p.json", "{\"mode\":\"loop\",\n \"loopAgent\": {");
+    let ran = env.fugato("policy lint p.json").exits(1);
+    assert_eq!(ran.stderr.matches("\"loopAgent\": {").count(), 1, "{}", ran.stderr);
+}
