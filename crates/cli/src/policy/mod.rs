@@ -76,6 +76,18 @@ pub fn open(args: &ProfileArgs, app: &App) -> Result<Opened, CliError> {
         None => profile.mode,
         Some(text) => parse_mode(text)?,
     };
+    if profile.policy(mode).is_none() {
+        let shown = app.show_path(&app.places.cwd.join(&args.profile));
+        let mut known: Vec<_> = Mode::ALL.iter().filter(|mode| profile.policy(**mode).is_some()).collect();
+        known.sort_by_key(|known| **known != profile.mode);
+        let known = known.iter().map(|mode| mode.as_str()).collect::<Vec<_>>().join(", ");
+        return Err(CliError::not_found(words!(
+            "profile `{shown}` has no mode `{mode}`",
+            "配置 `{shown}` 中没有 `{mode}` 模式"
+        ))
+        .code(Code::F0214)
+        .hint(words!("it has: {known}", "它有：{known}")));
+    }
     let discovery = app.discover(&app.roots(&args.selection, Some(&profile)));
     Ok(Opened { profile, mode, discovery })
 }
@@ -146,6 +158,19 @@ impl Opened {
 
     pub fn resolve<'a>(&'a self, agent: &'a Agent) -> Resolution<'a> {
         policy::resolve(&self.profile, self.mode, agent, &self.discovery.inventory)
+    }
+
+    /// A person who asks what agents see should know that the policy itself is not sound.
+    pub fn tell_errors(&self, path: &Path, app: &mut App) {
+        let found = policy::lint(&self.profile, &self.discovery.inventory);
+        let n = found.iter().filter(|diagnostic| diagnostic.is_error()).count();
+        if n > 0 {
+            let (errors, path) = (crate::render::count(n, "error"), crate::render::shell_word(path));
+            app.out.note(&words!(
+                "this policy has {errors}: fugato policy lint {path}",
+                "这份策略有 {n} 个错误：fugato policy lint {path}"
+            ));
+        }
     }
 
     /// The agents a command is about: one, or all.

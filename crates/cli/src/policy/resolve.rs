@@ -39,6 +39,7 @@ pub fn run(args: &ResolveArgs, app: &mut App) -> Outcome {
         }
         print(agent, &opened, args.catalog, app)?;
     }
+    opened.tell_errors(&args.profile.profile, app);
     Ok(Exit::Ok)
 }
 

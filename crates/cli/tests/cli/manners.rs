@@ -121,3 +121,70 @@ fn two_marks_on_one_line_share_a_frame() {
     let ran = env.fugato("policy lint p.json").exits(1);
     assert_eq!(ran.stderr.matches("\"loopAgent\": {").count(), 1, "{}", ran.stderr);
 }
+
+#[test]
+fn twenty_edits_at_once_are_all_made() {
+    let env = env();
+    env.fugato("profile new loop -o p.jsonc").exits(0);
+    let children: Vec<_> = (0..20)
+        .map(|n| {
+            env.command().args(["policy", "bind", "p.jsonc", "loop", &format!("skill-{n}")]).spawn().unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+    let text = env.read("p.jsonc");
+    for n in 0..20 {
+        assert!(text.contains(&format!("\"skill-{n}\"")), "{text}");
+    }
+    assert_eq!(std::fs::read_dir(env.project()).unwrap().count(), 1);
+}
+
+#[test]
+fn an_edit_names_its_file_and_what_is_not_installed() {
+    let env = env();
+    env.skill("release-notes", "name: release-notes\ndescription: d");
+    env.fugato("profile new loop -o p.jsonc").exits(0);
+    env.fugato("policy bind p.jsonc loop release-noets").exits(0).says(&[
+        "--- a/p.jsonc\n+++ b/p.jsonc\n",
+        "not installed",
+        "did you mean `release-notes`?",
+    ]);
+    env.fugato("policy bind p.jsonc loop release-noets --deny").exits(0).says(&["denies nothing"]);
+    env.fugato("policy resolve p.jsonc").exits(0).says(&["1 error: fugato policy lint p.jsonc"]);
+    env.fugato("policy unbind p.jsonc loop release-noets --deny").exits(0);
+    env.fugato("policy unbind p.jsonc loop release-noets").exits(0);
+    env.fugato("policy unbind p.jsonc loop release-notes")
+        .exits(0)
+        .says(&["does not list", "fugato policy bind p.jsonc loop release-notes --deny"]);
+    let ran = env.fugato("policy unbind p.jsonc loop zzz").exits(0);
+    assert!(!ran.stderr.contains("still sees"), "{}", ran.stderr);
+    env.fugato("policy bind p.jsonc loop release-notes").exits(0);
+    let again = env.fugato("policy bind p.jsonc loop release-notes --json").exits(0).json();
+    assert_eq!((&again["changed"], &again["profile"]), (&false.into(), &"p.jsonc".into()));
+}
+
+#[test]
+fn asking_about_what_is_not_there_is_answered_with_what_is() {
+    let env = env();
+    env.skill("release-notes", "name: release-notes\ndescription: d");
+    env.fugato("profile new loop -o p.jsonc").exits(0);
+    env.fugato("policy resolve p.jsonc --mode director").exits(3).says(&["no mode `director`", "loop"]);
+    env.fugato("policy explain p.jsonc --skill release-note")
+        .exits(3)
+        .says(&["did you mean `release-notes`?"]);
+    env.fugato("policy bind p.jsonc loop ghost").exits(0);
+    env.fugato("policy explain p.jsonc --skill ghost").exits(0).says(&["not installed"]);
+}
+
+#[test]
+fn the_summary_counts_the_rows_above_it() {
+    let env = env();
+    env.skill("a", "name: a\ndescription: d");
+    env.skill("b", "name: b\ndescription: d");
+    env.write("p.json", r#"{"mode":"loop","skills":{"visible":["a"],"deny":["b"]},"loopAgent":{}}"#);
+    let ran = env.fugato("policy explain p.json").exits(0);
+    assert_eq!(ran.stdout.matches('✗').count(), 1);
+    ran.says(&["1 visible · 1 denied · 0 missing"]);
+}
