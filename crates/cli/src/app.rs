@@ -5,6 +5,7 @@ use crate::error::CliError;
 use crate::printer::Printer;
 use crate::render::{self, Width};
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use fugato_model::{Lang, words};
 use fugato_runtime::config::Config;
 use fugato_runtime::{Discovery, Places, Root, Selection, discover, roots};
@@ -23,14 +24,14 @@ pub struct App {
 /// Which skills a command looks at, besides the usual places.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SkillSelection {
-    /// Also look in this directory (scope global; repeatable)
+    /// Also look in this directory (scope global; repeatable) [default: from the settings]
     #[arg(long = "skills", value_name = "DIR")]
     pub skills: Vec<PathBuf>,
-    /// Use the skills of this preset [default: from the profile]
-    #[arg(long, value_name = "NAME", env = "FUGATO_PRESET")]
+    /// Use the skills of this preset [default: from the profile, then the settings]
+    #[arg(long, value_name = "NAME", env = "FUGATO_PRESET", add = ArgValueCandidates::new(crate::complete::presets))]
     pub preset: Option<String>,
-    /// Use the skills of this character [default: from the profile]
-    #[arg(long, value_name = "NAME", env = "FUGATO_CHARACTER")]
+    /// Use the skills of this character [default: from the profile, then the settings]
+    #[arg(long, value_name = "NAME", env = "FUGATO_CHARACTER", add = ArgValueCandidates::new(crate::complete::characters))]
     pub character: Option<String>,
 }
 

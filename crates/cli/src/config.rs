@@ -5,6 +5,7 @@ use crate::error::{CliError, Outcome};
 use crate::printer::style;
 use crate::render::{Cell, Table};
 use clap::{Args, Subcommand, ValueEnum};
+use clap_complete::ArgValueCandidates;
 use fugato_model::{Code, Exit, Lang, words};
 use fugato_runtime::config::{self, ConfigEntry, Layer, Origin, Value};
 
@@ -29,12 +30,17 @@ pub struct ListArgs {
 
 #[derive(Debug, Args)]
 pub struct GetArgs {
+    /// The setting; `fugato config list` shows all
+    #[arg(add = ArgValueCandidates::new(crate::complete::settings))]
     key: String,
 }
 
 #[derive(Debug, Args)]
 pub struct SetArgs {
+    /// The setting; `fugato config list` shows all
+    #[arg(add = ArgValueCandidates::new(crate::complete::settings))]
     key: String,
+    /// The value; directories are separated as in PATH
     value: String,
     /// Which file to write
     #[arg(long, default_value = "project", value_name = "LAYER")]

@@ -62,13 +62,35 @@ impl CliError {
     }
 
     pub fn io(doing: &str, path: &Path, error: &std::io::Error) -> Self {
-        let path = path.display();
+        let path = fugato_model::escape_for_terminal(&path.to_string_lossy()).into_owned();
+        let zh_doing = match doing {
+            "read" => "读取",
+            "write" => "写入",
+            "create" => "创建",
+            "check" => "检查",
+            "enter" => "进入",
+            _ => "处理",
+        };
+        let (why, zh_why) = match error.kind() {
+            std::io::ErrorKind::NotFound => ("it does not exist".to_owned(), "它不存在".to_owned()),
+            std::io::ErrorKind::PermissionDenied => ("permission denied".to_owned(), "没有权限".to_owned()),
+            std::io::ErrorKind::NotADirectory => (
+                "a file stands where a directory is needed".to_owned(),
+                "路径中有一部分是文件而不是目录".to_owned(),
+            ),
+            std::io::ErrorKind::IsADirectory => ("it is a directory".to_owned(), "它是目录".to_owned()),
+            std::io::ErrorKind::ReadOnlyFilesystem => {
+                ("the file system is read-only".to_owned(), "文件系统只读".to_owned())
+            }
+            std::io::ErrorKind::StorageFull => ("the disk is full".to_owned(), "磁盘已满".to_owned()),
+            _ => (error.to_string(), error.to_string()),
+        };
         let exit = match error.kind() {
             std::io::ErrorKind::NotFound => Exit::NotFound,
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => Exit::Refused,
             _ => Exit::Failed,
         };
-        Self::new(exit, words!("cannot {doing} `{path}`: {error}", "无法处理（{doing}）`{path}`:{error}"))
+        Self::new(exit, words!("cannot {doing} `{path}`: {why}", "无法{zh_doing} `{path}`：{zh_why}"))
     }
 
     /// Something that cannot happen unless the program is wrong.
@@ -86,7 +108,7 @@ impl CliError {
         let shown = fugato_model::escape_for_terminal(name);
         let error = Self::not_found(words!("no {en} `{shown}`", "没有{zh} `{shown}`"));
         match fugato_model::nearest(name, candidates.clone()) {
-            Some(near) => error.hint(words!("did you mean `{near}`?", "是不是想用 `{near}`?")),
+            Some(near) => error.hint(words!("did you mean `{near}`?", "是不是想用 `{near}`？")),
             None => {
                 let all: Vec<_> = candidates.into_iter().collect();
                 let known: Vec<_> = all.iter().take(12).copied().collect();

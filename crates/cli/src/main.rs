@@ -16,6 +16,7 @@ mod printer;
 mod profile;
 mod render;
 mod skill;
+mod usage;
 mod words_zh;
 
 use crate::app::App;
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
     let command = words_zh::translate(Cli::command(), lang);
     let cli = match command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(error) => return usage_error(&error),
+        Err(error) => return usage::answer(&error, lang),
     };
     cli.color.write_global();
     let mut app = match App::new(&cli.global) {
@@ -73,13 +74,6 @@ fn run(command: Option<Command>, app: &mut App) -> Outcome {
     }
 }
 
-/// clap's own answers: help and version go to stdout with 0, everything else is wrong usage.
-fn usage_error(error: &clap::Error) -> ExitCode {
-    // A closed pipe is not worth a word.
-    let _ = error.print();
-    ExitCode::from(if error.use_stderr() { Exit::Usage.code() } else { Exit::Ok.code() })
-}
-
 fn end(outcome: Outcome, lang: Lang) -> ExitCode {
     let exit = match outcome {
         Ok(exit) => exit,
@@ -101,18 +95,18 @@ fn tell(error: &CliError, lang: Lang) {
         printer.aside("");
     }
     let code = error.code.map(|code| format!("[{code}]")).unwrap_or_default();
-    let (label, hint_label) = match lang {
-        Lang::En => ("error", "hint: "),
-        Lang::Zh => ("错误", "提示："),
+    let (label, colon, hint_label) = match lang {
+        Lang::En => ("error", ": ", "hint: "),
+        Lang::Zh => ("错误", "：", "提示："),
     };
-    let head = printer::paint(printer::style::BAD.bold(), format!("{label}{code}:"));
+    let head = printer::paint(printer::style::BAD.bold(), format!("{label}{code}{colon}"));
     let message: Vec<_> = error
         .message
         .in_lang(lang)
         .lines()
         .map(|line| fugato_model::escape_for_terminal(line).into_owned())
         .collect();
-    printer.aside(&format!("{head} {}", message.join("\n")));
+    printer.aside(&format!("{head}{}", message.join("\n")));
     for hint in &error.hints {
         let hint = hint.in_lang(lang);
         printer.aside(&format!("{}{hint}", printer::paint(printer::style::GOOD, hint_label)));

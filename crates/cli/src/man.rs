@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// Print the manual page, or write all pages into a directory.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Write one page per command into this directory (made if missing)
+    /// Write one page per command into this directory (made if missing) [default: print the first page]
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
 }

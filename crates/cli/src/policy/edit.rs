@@ -46,10 +46,10 @@ pub struct UnbindArgs {
 pub struct DefaultsArgs {
     #[command(flatten)]
     target: Target,
-    /// The mode-level visible list: names separated by commas, or `*`; an empty value empties it
+    /// The mode-level visible list: names separated by commas, or `*`; an empty value empties it [default: unchanged]
     #[arg(long, value_name = "NAMES", required_unless_present = "deny")]
     visible: Option<String>,
-    /// The mode-level deny list
+    /// The mode-level deny list [default: unchanged]
     #[arg(long, value_name = "NAMES")]
     deny: Option<String>,
 }
@@ -60,7 +60,7 @@ struct Target {
     /// The profile (JSON or JSONC)
     profile: PathBuf,
     /// The mode to edit [default: the profile's]
-    #[arg(long, value_name = "MODE")]
+    #[arg(long, value_name = "MODE", add = ArgValueCandidates::new(crate::complete::modes))]
     mode: Option<String>,
     /// Show the change and write nothing
     #[arg(long)]

@@ -17,10 +17,10 @@ use fugato_skill::profile::Agent;
 pub struct ExplainArgs {
     #[command(flatten)]
     profile: ProfileArgs,
-    /// Only this agent
+    /// Only this agent [default: all]
     #[arg(long, value_name = "ID", add = ArgValueCandidates::new(crate::complete::agents))]
     agent: Option<String>,
-    /// Only this skill, installed or not
+    /// Only this skill, installed or not [default: all that the policy names]
     #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(crate::complete::skills))]
     skill: Option<String>,
     /// Every installed skill, also those the policy does not mention

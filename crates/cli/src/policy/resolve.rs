@@ -17,7 +17,7 @@ use fugato_skill::profile::Agent;
 pub struct ResolveArgs {
     #[command(flatten)]
     profile: ProfileArgs,
-    /// Only this agent
+    /// Only this agent [default: all]
     #[arg(long, value_name = "ID", add = ArgValueCandidates::new(crate::complete::agents))]
     agent: Option<String>,
     /// Print the catalog the agent's system message gets

@@ -17,9 +17,9 @@ use std::time::Duration;
 /// List the skills that are here.
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// Only names, descriptions and tags with this text
+    /// Only names, descriptions and tags with this text [default: all]
     query: Option<String>,
-    /// Only this scope
+    /// Only this scope [default: all]
     #[arg(long, value_name = "SCOPE", add = ArgValueCandidates::new(crate::complete::scopes))]
     scope: Option<String>,
     /// Only skills with problems

@@ -84,7 +84,7 @@ pub struct OneSkill {
     /// Name of the skill
     #[arg(add = ArgValueCandidates::new(crate::complete::skills))]
     pub name: String,
-    /// Take the one of this scope, when several have the name
+    /// Take the one of this scope, when several have the name [default: the one that wins]
     #[arg(long, value_name = "SCOPE", add = ArgValueCandidates::new(crate::complete::scopes))]
     pub scope: Option<String>,
     #[command(flatten)]
@@ -123,10 +123,14 @@ pub fn unknown_skill(name: &str, inventory: &Inventory) -> CliError {
 
 pub fn parse_scope(text: &str) -> Result<Scope, CliError> {
     text.parse().map_err(|error: fugato_model::ScopeError| {
-        CliError::usage(words!("{error}", "{error}")).hint(words!(
-            "scopes: global, project, preset:NAME, character:NAME",
-            "可用的范围：global、project、preset:名称、character:名称"
-        ))
+        let cli = CliError::usage(error.words());
+        match fugato_model::nearest(text, ["global", "project"]) {
+            Some(near) => cli.hint(words!("did you mean `{near}`?", "是不是想用 `{near}`？")),
+            None => cli.hint(words!(
+                "scopes: global, project, preset:NAME, character:NAME",
+                "可用的范围：global、project、preset:名称、character:名称"
+            )),
+        }
     })
 }
 

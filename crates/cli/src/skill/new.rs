@@ -5,7 +5,7 @@ use crate::error::{CliError, Outcome};
 use crate::printer::{paint, style};
 use clap::{Args, ValueEnum};
 use clap_complete::ArgValueCandidates;
-use fugato_model::{Code, Exit, RelPath, Scope, SkillName, words};
+use fugato_model::{Code, Exit, RelPath, Scope, SkillName, Words, words};
 use fugato_runtime::manage::{self, Done, OnConflict};
 use fugato_skill::archive::{BundledFile, BundledSkill};
 use fugato_skill::{Kind, template};
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 pub struct NewArgs {
     /// Name: lower-case letters and digits of any script, and single hyphens
     name: String,
-    /// What it does and when to use it, in one or two sentences
+    /// What it does and when to use it, in one or two sentences [default: a sentence to replace]
     #[arg(long, short)]
     description: Option<String>,
     /// What kind of skill
@@ -40,8 +40,8 @@ enum NewKind {
 pub fn run(args: &NewArgs, app: &mut App) -> Outcome {
     let name = SkillName::parse(&args.name).map_err(|error| {
         let shown = fugato_model::escape_for_terminal(&args.name).into_owned();
-        let cli =
-            CliError::usage(words!("name `{shown}`: {error}", "名称 `{shown}`:{error}")).code(Code::F0109);
+        let Words { en, zh } = error.words();
+        let cli = CliError::usage(words!("name `{shown}`: {en}", "名称 `{shown}`：{zh}")).code(Code::F0109);
         match SkillName::suggest(&args.name) {
             Some(better) => cli.hint(words!("try `{better}`", "可以用 `{better}`")),
             None => cli,

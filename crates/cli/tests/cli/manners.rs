@@ -188,3 +188,113 @@ fn the_summary_counts_the_rows_above_it() {
     assert_eq!(ran.stdout.matches('✗').count(), 1);
     ran.says(&["1 visible · 1 denied · 0 missing"]);
 }
+
+#[test]
+fn chinese_has_no_english_in_it_but_names() {
+    let env = env().chinese();
+    env.skill("one", "name: one\ndescription: d");
+    let mut said = String::new();
+    for (line, exit) in [
+        ("skill add -h", 0),
+        ("policy bind -h", 0),
+        ("config set -h", 0),
+        ("skill lss", 2),
+        ("skill ls --jsn", 2),
+        ("skill show", 2),
+        ("skill", 2),
+        ("skill search x --limit -3", 2),
+        ("skill add x --all --skill y", 2),
+        ("skill new Foo", 2),
+        ("skill rename one Two", 2),
+        ("skill mv one nowhere", 2),
+        ("skill read one ../x", 2),
+        ("skill read one --offset 0", 2),
+        ("skill search x --path /x", 2),
+        ("policy lint nothing.json", 3),
+        ("doctor", 0),
+    ] {
+        let ran = env.fugato(line).exits(exit);
+        said.push_str(&ran.stdout);
+        said.push_str(&ran.stderr);
+    }
+    for english in [
+        "the ",
+        "Usage",
+        "Options:",
+        "Arguments",
+        "Print",
+        "error",
+        "default:",
+        "env:",
+        "possible",
+        "is not",
+        "ok ",
+    ] {
+        assert!(!said.contains(english), "`{english}` in:\n{said}");
+    }
+    // Half-width punctuation between Chinese words is a slip.
+    let letters: Vec<char> = said.chars().collect();
+    for pair in letters.windows(2) {
+        let is_slip = ('\u{4e00}'..='\u{9fff}').contains(&pair[0]) && matches!(pair[1], ',' | ';' | '?');
+        assert!(!is_slip, "{pair:?} in:\n{said}");
+    }
+}
+
+#[test]
+fn positional_arguments_keep_their_order_in_chinese_help() {
+    let env = env().chinese();
+    let help = env.fugato("policy bind -h").exits(0).stdout;
+    let (profile, agent) = (help.find("  <PROFILE>").unwrap(), help.find("  <AGENT>").unwrap());
+    assert!(profile < agent && agent < help.find("  <SKILL>").unwrap(), "{help}");
+}
+
+#[test]
+fn explanations_are_in_one_language() {
+    let english = env().fugato("explain F0109").exits(0).stdout;
+    assert!(english.contains("Repair") && !english.contains("中文"), "{english}");
+    let chinese = env().chinese().fugato("explain F0109").exits(0).stdout;
+    assert!(chinese.contains("小写字母") && chinese.contains("name: pdf-tools"), "{chinese}");
+    assert!(!chinese.contains("Repair") && !chinese.contains("## 中文"), "{chinese}");
+}
+
+#[test]
+fn a_profile_that_is_not_there_is_answered_with_one_that_is() {
+    let env = env();
+    env.fugato("policy lint profile.jsonc").exits(3).says(&["fugato profile new"]);
+    env.fugato("profile new loop").exits(0);
+    env.fugato("policy lint profile.json").exits(3).says(&["did you mean `profile.jsonc`?"]);
+    env.fugato("skill mv x projct").exits(2).says(&["did you mean `project`?"]);
+}
+
+#[test]
+fn completion_offers_what_fits() {
+    let env = env();
+    env.write("a.json", r#"{"mode":"loop","loopAgent":{}}"#);
+    env.write("b.json", r#"{"mode":"director","mainAgent":{},"subAgents":[{"id":"critic"}]}"#);
+    std::fs::create_dir_all(env.home().join("skills/character/林黛玉")).unwrap();
+    let complete = |words: &[&str]| {
+        let output = env
+            .command()
+            .env("COMPLETE", "bash")
+            .env("_CLAP_COMPLETE_INDEX", words.len().to_string())
+            .env("_CLAP_IFS", "\n")
+            .args(["--", "fugato"])
+            .args(words)
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for (words, offered, not_offered) in [
+        (&["policy", "explain", "b.json", "--agent", ""][..], "critic", "loop"),
+        (&["policy", "bind", "a.json", ""], "loop", "critic"),
+        (&["skill", "ls", "--profile", "b.json", "--as", ""], "critic", "loop"),
+        (&["policy", "resolve", "a.json", "--mode", ""], "director", "critic"),
+        (&["profile", "new", ""], "agenda", "critic"),
+        (&["config", "get", "cat"], "catalog.budget_bytes", "skills.extra"),
+        (&["skill", "ls", "--character", ""], "林黛玉", "critic"),
+        (&["skill", "ls", "--scope", "char"], "character:林黛玉", "global"),
+    ] {
+        let answer = complete(words);
+        assert!(answer.contains(offered) && !answer.contains(not_offered), "{words:?}: {answer}");
+    }
+}
