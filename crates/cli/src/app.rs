@@ -73,6 +73,18 @@ impl App {
         discover(roots, Some(&self.places.index_file()))
     }
 
+    /// For the few commands whose answer is text by nature: a promise of JSON must not end in something else.
+    pub fn refuse_json(&self, command: &str) -> Result<(), CliError> {
+        if !self.out.json {
+            return Ok(());
+        }
+        Err(CliError::usage(words!(
+            "`fugato {command}` has no JSON form",
+            "`fugato {command}` 没有 JSON 形式"
+        ))
+        .hint(words!("leave out --json", "请去掉 --json")))
+    }
+
     /// A path as people would name it from here.
     pub fn show_path(&self, path: &Path) -> String {
         self.places.show(path)

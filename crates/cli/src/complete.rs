@@ -47,6 +47,7 @@ pub fn answer_shell() {
 }
 
 pub fn run(args: &CompletionsArgs, app: &mut App) -> Outcome {
+    app.refuse_json("completions")?;
     let shells = Shells::builtins();
     let completer = shells
         .completer(args.shell.name())

@@ -96,11 +96,7 @@ fn list(args: &ListArgs, app: &mut App) -> Outcome {
 fn get(args: &GetArgs, app: &mut App) -> Outcome {
     let Some(entry) = app.config.get(&args.key).cloned() else { return Err(unknown_key(&args.key)) };
     if app.out.json {
-        let mut found = document(&entry);
-        if let Some(object) = found.as_object_mut() {
-            object.insert("schema".into(), "fugato.setting/v1".into());
-        }
-        app.out.json(&found)?;
+        app.out.document("fugato.setting/v1", document(&entry))?;
     } else {
         app.out.line(plain(&entry.value))?;
     }
@@ -128,6 +124,12 @@ fn set(args: &SetArgs, app: &mut App) -> Outcome {
         CliError::failed(words!("nothing was written", "没有写入")).diagnostics(vec![*diagnostic])
     })?;
     let (key, shown) = (&args.key, app.show_path(&file));
+    if app.out.json {
+        app.out.json(&serde_json::json!({
+            "schema": "fugato.config_set/v1", "key": key, "value": args.value, "layer": layer.as_str(), "file": file,
+        }))?;
+        return Ok(Exit::Ok);
+    }
     app.out.note(&words!("wrote `{key}` to {shown}", "已将 `{key}` 写入 {shown}"));
     Ok(Exit::Ok)
 }

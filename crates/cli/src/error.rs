@@ -1,6 +1,7 @@
 //! Errors at the boundary: kind → exit code, cause, and hints to type.
 
-use fugato_model::{Code, Diagnostic, Exit, Words, words};
+use fugato_model::view::DiagnosticView;
+use fugato_model::{Code, Diagnostic, Exit, Lang, Words, words};
 use std::path::Path;
 
 /// Why a command did not do its work.
@@ -49,6 +50,21 @@ impl CliError {
     pub fn diagnostics(mut self, diagnostics: Vec<Diagnostic>) -> Self {
         self.diagnostics = diagnostics;
         self
+    }
+
+    /// What programs read instead of the sentences.
+    pub fn document(&self, lang: Lang) -> serde_json::Value {
+        let hints: Vec<_> = self.hints.iter().map(|hint| hint.in_lang(lang)).collect();
+        let diagnostics: Vec<_> =
+            self.diagnostics.iter().map(|diagnostic| DiagnosticView::new(diagnostic, lang)).collect();
+        serde_json::json!({
+            "schema": "fugato.error/v1",
+            "exit": self.exit.code(),
+            "code": self.code.map(Code::as_str),
+            "message": self.message.in_lang(lang),
+            "hints": hints,
+            "diagnostics": diagnostics,
+        })
     }
 
     /// A failed write to stdout. A closed pipe (`| head`) is how readers say "enough".

@@ -22,6 +22,7 @@ mod words_zh;
 use crate::app::App;
 use crate::args::{Cli, Command};
 use crate::error::{CliError, Outcome};
+use crate::printer::Printer;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use fugato_model::{Exit, Lang};
 use std::process::ExitCode;
@@ -37,11 +38,14 @@ fn main() -> ExitCode {
     cli.color.write_global();
     let mut app = match App::new(&cli.global) {
         Ok(app) => app,
-        Err(error) => return end(Err(error), lang),
+        Err(error) => {
+            let mut printer = Printer::new(lang, render::Width::default(), cli.global.json);
+            return end(Err(error), &mut printer);
+        }
     };
     let outcome = run(cli.command, &mut app);
     let outcome = app.out.flush().and(outcome);
-    end(outcome, app.out.lang)
+    end(outcome, &mut app.out)
 }
 
 fn run(command: Option<Command>, app: &mut App) -> Outcome {
@@ -74,12 +78,15 @@ fn run(command: Option<Command>, app: &mut App) -> Outcome {
     }
 }
 
-fn end(outcome: Outcome, lang: Lang) -> ExitCode {
+fn end(outcome: Outcome, printer: &mut Printer) -> ExitCode {
     let exit = match outcome {
         Ok(exit) => exit,
         Err(error) => {
             if !error.is_silent {
-                tell(&error, lang);
+                tell(&error, printer);
+                // Programs get the same as a document. If stdout is gone there is nobody to tell.
+                let document = printer.json.then(|| error.document(printer.lang));
+                let _ = document.map(|document| printer.json(&document).and_then(|()| printer.flush()));
             }
             error.exit
         }
@@ -87,10 +94,10 @@ fn end(outcome: Outcome, lang: Lang) -> ExitCode {
     ExitCode::from(exit.code())
 }
 
-fn tell(error: &CliError, lang: Lang) {
-    let mut printer = printer::Printer::new(lang, render::Width::default(), false);
+fn tell(error: &CliError, printer: &mut Printer) {
+    let lang = printer.lang;
     for diagnostic in &error.diagnostics {
-        let text = render::report(diagnostic, &printer);
+        let text = render::report(diagnostic, printer);
         printer.aside(&text);
         printer.aside("");
     }

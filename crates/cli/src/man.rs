@@ -16,6 +16,7 @@ pub struct ManArgs {
 }
 
 pub fn run(args: &ManArgs, app: &mut App) -> Outcome {
+    app.refuse_json("man")?;
     let command = Cli::command().flatten_help(true);
     let Some(dir) = &args.dir else {
         let mut page = Vec::new();

@@ -62,6 +62,12 @@ fn new(args: &NewArgs, app: &mut App) -> Outcome {
     let text = profile::template(mode, app.out.lang);
     fugato_runtime::write_atomically(&path, text.as_bytes())
         .map_err(|error| CliError::io("write", &path, &error))?;
+    if app.out.json {
+        app.out.json(&serde_json::json!({
+            "schema": "fugato.profile_new/v1", "mode": mode.as_str(), "path": path,
+        }))?;
+        return Ok(Exit::Ok);
+    }
     app.out.note(&words!(
         "wrote {shown}. Next: fugato policy explain {shown}",
         "已写入 {shown}。下一步：fugato policy explain {shown}"

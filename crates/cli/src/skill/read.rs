@@ -73,11 +73,8 @@ pub fn run(args: &ReadArgs, app: &mut App) -> Outcome {
     let page = tools::read(&skill.label(), path.as_str(), &bytes, offset, args.limit)
         .map_err(|error| CliError::failed(error.words()))?;
     if app.out.json {
-        let mut document = serde_json::to_value(&page).map_err(|error| CliError::internal(&error))?;
-        if let Some(object) = document.as_object_mut() {
-            object.insert("schema".into(), "fugato.skill_read/v1".into());
-        }
-        app.out.json(&document)?;
+        let document = serde_json::to_value(&page).map_err(|error| CliError::internal(&error))?;
+        app.out.document("fugato.skill_read/v1", document)?;
         return Ok(Exit::Ok);
     }
     app.out.raw(page.content.as_bytes())?;

@@ -32,7 +32,6 @@ pub fn run(args: &ShowArgs, app: &mut App) -> Outcome {
         let mut document = serde_json::to_value(view(&skill, &inventory, app))
             .map_err(|error| CliError::internal(&error))?;
         if let Some(object) = document.as_object_mut() {
-            object.insert("schema".into(), "fugato.skill/v1".into());
             object.insert("files".into(), files.iter().map(RelPath::as_str).collect());
             object.insert("license".into(), skill.head.license.clone().into());
             object.insert("compatibility".into(), skill.head.compatibility.clone().into());
@@ -45,7 +44,7 @@ pub fn run(args: &ShowArgs, app: &mut App) -> Outcome {
                 object.insert("body".into(), body.into());
             }
         }
-        app.out.json(&document)?;
+        app.out.document("fugato.skill/v1", document)?;
         return Ok(Exit::Ok);
     }
     fields(&skill, &inventory, &files, app)?;

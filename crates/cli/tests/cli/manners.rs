@@ -298,3 +298,72 @@ fn completion_offers_what_fits() {
         assert!(answer.contains(offered) && !answer.contains(not_offered), "{words:?}: {answer}");
     }
 }
+
+#[test]
+fn every_answer_to_a_program_is_one_document_with_a_schema() {
+    let env = env();
+    env.skill("one", "name: one\ndescription: d");
+    env.write("bad/SKILL.md", "no frontmatter");
+    for (line, exit, schema) in [
+        ("skill validate .agents/skills/one", 0, "fugato.validate/v1"),
+        ("skill validate bad", 1, "fugato.validate/v1"),
+        ("skill read-properties .agents/skills/one", 0, "fugato.properties/v1"),
+        ("skill read-properties bad", 1, "fugato.error/v1"),
+        ("skill to-prompt .agents/skills/one", 0, "fugato.prompt/v1"),
+        ("skill show one", 0, "fugato.skill/v1"),
+        ("skill read one", 0, "fugato.skill_read/v1"),
+        ("profile new loop", 0, "fugato.profile_new/v1"),
+        ("profile new loop", 7, "fugato.error/v1"),
+        ("config set lang en", 0, "fugato.config_set/v1"),
+        ("config get lang", 0, "fugato.setting/v1"),
+        ("config get lng", 3, "fugato.error/v1"),
+        ("skill show nobody", 3, "fugato.error/v1"),
+        ("skill ls -C nowhere", 3, "fugato.error/v1"),
+        ("demo", 2, "fugato.error/v1"),
+        ("man", 2, "fugato.error/v1"),
+    ] {
+        let ran = env.fugato(&format!("{line} --json")).exits(exit);
+        assert!(ran.stdout.starts_with(&format!("{{\n  \"schema\": \"{schema}\"")), "{line}: {}", ran.stdout);
+        ran.json();
+    }
+    let error = env.fugato("skill show on --json").exits(3).json();
+    assert_eq!((&error["exit"], &error["code"]), (&3.into(), &"F0310".into()));
+    assert_eq!(error["hints"][0], "did you mean `one`?");
+    env.write("broken.json", "{");
+    let error = env.fugato("policy resolve broken.json --json").exits(1).json();
+    assert_eq!(
+        (&error["diagnostics"][0]["code"], &error["diagnostics"][0]["line"]),
+        (&"F0201".into(), &1.into())
+    );
+}
+
+#[test]
+fn the_reference_commands_work_in_the_directory_they_are_told() {
+    let env = env();
+    env.skill("one", "name: one\ndescription: d");
+    env.fugato("skill validate one -C .agents/skills").exits(0).says(&["Valid skill: one"]);
+    env.fugato("skill read-properties one -C .agents/skills").exits(0).says(&["\"name\": \"one\""]);
+    env.fugato("skill to-prompt one -C .agents/skills").exits(0).says(&["one"]);
+    let huge = std::fs::File::create(env.write("huge/SKILL.md", "")).unwrap();
+    huge.set_len(2 << 30).unwrap();
+    env.fugato("skill validate huge").exits(1).says(&["limit"]);
+}
+
+#[test]
+fn a_name_that_is_taken_is_answered_with_what_can_be_done_here() {
+    let env = env();
+    env.fugato("skill new one").exits(0).says(&[".agents/skills/one/SKILL.md"]);
+    for line in ["skill new one", "skill new one -d other"] {
+        let ran = env.fugato(line).exits(7);
+        ran.says(&["there already: .agents/skills/one", "--scope"]);
+        assert!(!ran.stderr.contains("--on-conflict"), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn the_tour_shows_what_one_would_type_and_see() {
+    let env = env();
+    let ran = env.fugato("demo").exits(0);
+    ran.says(&["$ fugato skill check skills", "--> skills/broken-skill/SKILL.md:2:7"]);
+    assert!(!ran.stdout.contains("/tmp/") && !ran.stderr.contains("/tmp/"), "{}{}", ran.stdout, ran.stderr);
+}
