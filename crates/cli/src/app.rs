@@ -58,14 +58,30 @@ impl App {
     }
 
     /// Roots for these flags; what the flags leave open comes from the profile, then from the configuration.
-    pub fn roots(&self, selection: &SkillSelection, profile: Option<&Profile>) -> Vec<Root> {
+    /// A directory that was asked for by hand must be there.
+    pub fn roots(
+        &self,
+        selection: &SkillSelection,
+        profile: Option<&Profile>,
+    ) -> Result<Vec<Root>, CliError> {
+        for dir in &selection.skills {
+            let full = self.places.cwd.join(dir);
+            let found = std::fs::metadata(&full).map_err(|error| CliError::io("read", dir, &error))?;
+            if !found.is_dir() {
+                let shown = self.show_path(&full);
+                return Err(CliError::usage(words!(
+                    "--skills: `{shown}` is not a directory",
+                    "--skills：`{shown}` 不是目录"
+                )));
+            }
+        }
         let mut wanted = selection_of(&self.config, selection, &self.places);
         if let Some(profile) = profile {
             wanted.preset = selection.preset.clone().or_else(|| profile.preset.clone()).or(wanted.preset);
             wanted.character =
                 selection.character.clone().or_else(|| profile.character.clone()).or(wanted.character);
         }
-        roots(&self.places, &wanted)
+        Ok(roots(&self.places, &wanted))
     }
 
     /// Finds all skills, using and renewing the index.

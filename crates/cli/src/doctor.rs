@@ -7,7 +7,8 @@ use crate::render;
 use clap::Args;
 use fugato_model::view::SkillStatus;
 use fugato_model::{Exit, Lang, Words, words};
-use fugato_runtime::{IndexUse, manage, probe_writable, state_dir};
+use fugato_runtime::{IndexUse, Root, manage, probe_writable, state_dir};
+use fugato_skill::Inventory;
 use serde::Serialize;
 
 /// What this machine and project can do, and what is wrong.
@@ -33,8 +34,10 @@ struct Finding {
 }
 
 pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
+    let roots = app.roots(&args.selection, None)?;
+    let inventory = app.discover(&roots).inventory;
     let findings =
-        [home(app), state(app), skills(args, app), index(args, app), interrupted_installs(args, app)];
+        [home(app), state(app), skills(&inventory), index(&roots, app), interrupted_installs(&roots, app)];
     let failed = findings.iter().any(|finding| finding.health == Health::Error);
     if app.out.json {
         let lang = app.out.lang;
@@ -60,7 +63,7 @@ pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
             let text = app.out.say(&finding.words).to_owned();
             app.out.line(format!("{mark}  {text}"))?;
         }
-        problems(args, app)?;
+        problems(&inventory, app)?;
     }
     Ok(if failed { Exit::Failed } else { Exit::Ok })
 }
@@ -104,8 +107,7 @@ fn state(app: &App) -> Finding {
     }
 }
 
-fn skills(args: &DoctorArgs, app: &App) -> Finding {
-    let inventory = app.discover(&app.roots(&args.selection, None)).inventory;
+fn skills(inventory: &Inventory) -> Finding {
     let count = |status| inventory.all().iter().filter(|skill| skill.status() == status).count();
     let (total, warning, invalid) =
         (inventory.len(), count(SkillStatus::Warning), count(SkillStatus::Invalid));
@@ -125,10 +127,10 @@ fn skills(args: &DoctorArgs, app: &App) -> Finding {
     }
 }
 
-fn index(args: &DoctorArgs, app: &App) -> Finding {
+fn index(roots: &[Root], app: &App) -> Finding {
     // A skill that changed a moment ago is read again until its time stamp can be trusted: only an index that cannot
     // be written is a problem.
-    let stats = app.discover(&app.roots(&args.selection, None)).stats;
+    let stats = app.discover(roots).stats;
     let (reused, shown) = (stats.reused, app.show_path(&app.places.index_file()));
     let remembered = render::count(reused, "skill");
     let (health, words) = match stats.index {
@@ -151,9 +153,9 @@ fn index(args: &DoctorArgs, app: &App) -> Finding {
 }
 
 /// Removes what an interrupted installation left behind; only our own stage directories.
-fn interrupted_installs(args: &DoctorArgs, app: &App) -> Finding {
+fn interrupted_installs(roots: &[Root], app: &App) -> Finding {
     let mut recovered = 0;
-    for root in app.roots(&args.selection, None) {
+    for root in roots {
         match manage::clean_stale_stages(&app.places, &root.path) {
             Ok(found) => recovered += found.len(),
             Err(error) => {
@@ -174,8 +176,7 @@ fn interrupted_installs(args: &DoctorArgs, app: &App) -> Finding {
 }
 
 /// Every broken skill, one line each.
-fn problems(args: &DoctorArgs, app: &mut App) -> Result<(), CliError> {
-    let inventory = app.discover(&app.roots(&args.selection, None)).inventory;
+fn problems(inventory: &Inventory, app: &mut App) -> Result<(), CliError> {
     let lang = app.out.lang;
     for skill in inventory.all().iter().filter(|skill| skill.status() == SkillStatus::Invalid) {
         for diagnostic in skill.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()) {

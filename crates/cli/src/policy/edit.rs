@@ -76,7 +76,7 @@ pub fn bind(args: &BindArgs, app: &mut App) -> Outcome {
     );
     let done = change(&args.target, idle, app, |text, mode| edit::bind(text, mode, agent, skill, list))?;
     let mut notes = done.edited.notes.clone();
-    notes.extend(not_installed([skill.as_str()], list, &done, app));
+    notes.extend(not_installed([skill.as_str()], list, &done, app)?);
     tell(&args.target, &done, &notes, app)
 }
 
@@ -89,7 +89,7 @@ pub fn unbind(args: &UnbindArgs, app: &mut App) -> Outcome {
     );
     let done = change(&args.target, idle, app, |text, mode| edit::unbind(text, mode, agent, skill, list))?;
     // What is not installed is not seen through `*` either.
-    let is_seen = skill == "*" || done.installed(app).get(skill).is_some();
+    let is_seen = skill == "*" || done.installed(app)?.get(skill).is_some();
     let notes = if is_seen { done.edited.notes.clone() } else { Vec::new() };
     tell(&args.target, &done, &notes, app)
 }
@@ -103,7 +103,7 @@ pub fn defaults(args: &DefaultsArgs, app: &mut App) -> Outcome {
     let mut notes = done.edited.notes.clone();
     for (entries, list) in [(visible, List::Visible), (deny, List::Deny)] {
         let entries = entries.unwrap_or_default();
-        notes.extend(not_installed(entries.iter().map(Entry::as_str), list, &done, app));
+        notes.extend(not_installed(entries.iter().map(Entry::as_str), list, &done, app)?);
     }
     tell(&args.target, &done, &notes, app)
 }
@@ -127,8 +127,8 @@ struct Done {
 
 impl Done {
     /// The skills this profile meets.
-    fn installed(&self, app: &App) -> Inventory {
-        app.discover(&app.roots(&SkillSelection::default(), Some(&self.profile))).inventory
+    fn installed(&self, app: &App) -> Result<Inventory, CliError> {
+        Ok(app.discover(&app.roots(&SkillSelection::default(), Some(&self.profile))?).inventory)
     }
 }
 
@@ -205,8 +205,8 @@ fn not_installed<'a>(
     list: List,
     done: &Done,
     app: &App,
-) -> Vec<Words> {
-    let inventory = done.installed(app);
+) -> Result<Vec<Words>, CliError> {
+    let inventory = done.installed(app)?;
     let mut notes = Vec::new();
     for name in names {
         if ["+", "*", "-"].contains(&name) || inventory.get(name).is_some() {
@@ -228,7 +228,7 @@ fn not_installed<'a>(
         }
         notes.push(note);
     }
-    notes
+    Ok(notes)
 }
 
 fn tell(target: &Target, done: &Done, notes: &[Words], app: &mut App) -> Outcome {

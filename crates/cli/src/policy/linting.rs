@@ -58,7 +58,7 @@ pub fn lint_file(path: &Path, selection: &SkillSelection, app: &App) -> Result<V
     let parsed = Profile::parse_bytes(&app.show_path(path), &bytes);
     let mut diagnostics = parsed.diagnostics;
     if let Some(profile) = &parsed.profile {
-        let found = app.discover(&app.roots(selection, Some(profile)));
+        let found = app.discover(&app.roots(selection, Some(profile))?);
         diagnostics.extend(policy::lint(profile, &found.inventory));
     }
     render::in_reading_order(&mut diagnostics);

@@ -88,7 +88,7 @@ pub fn open(args: &ProfileArgs, app: &App) -> Result<Opened, CliError> {
         .code(Code::F0214)
         .hint(words!("it has: {known}", "它有：{known}")));
     }
-    let discovery = app.discover(&app.roots(&args.selection, Some(&profile)));
+    let discovery = app.discover(&app.roots(&args.selection, Some(&profile))?);
     Ok(Opened { profile, mode, discovery })
 }
 

@@ -42,9 +42,15 @@ pub fn report(diagnostic: &Diagnostic, printer: &Printer) -> String {
     if let Some(hint) = &hint {
         group = group.element(help.message(hint.as_str()));
     }
-    let drawn = Renderer::styled().decor_style(DecorStyle::Ascii).render(&[group]);
+    let drawn = Renderer::styled()
+        .decor_style(DecorStyle::Ascii)
+        .term_width(printer.columns().unwrap_or(PLAIN_COLUMNS))
+        .render(&[group]);
     with_true_column(drawn, diagnostic, &path)
 }
+
+/// Long source lines are cut to this off a terminal.
+const PLAIN_COLUMNS: usize = 140;
 
 /// A mark in a line of the file.
 struct Mark {

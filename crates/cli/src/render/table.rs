@@ -25,6 +25,8 @@ impl Cell {
 #[derive(Debug)]
 pub struct Table {
     indent: usize,
+    /// The last column is never cut: the terminal wraps it.
+    is_whole: bool,
     rows: Vec<Vec<Cell>>,
 }
 
@@ -36,6 +38,8 @@ const MAX_INNER: usize = 48;
 const MIN_INNER: usize = 6;
 /// With less room than this the last column goes to a line of its own.
 const MIN_LAST: usize = 16;
+/// Names that begin alike must still be told apart: rather than cutting columns below this, the last one moves.
+const MIN_BESIDE: usize = 16;
 /// How far a last column on its own line is set in.
 const STEP: usize = 2;
 
@@ -48,7 +52,14 @@ struct Layout {
 
 impl Table {
     pub fn new(indent: usize) -> Self {
-        Self { indent, rows: Vec::new() }
+        Self { indent, is_whole: false, rows: Vec::new() }
+    }
+
+    /// For the details of one thing, where nothing may be left out.
+    #[must_use]
+    pub fn whole(mut self) -> Self {
+        self.is_whole = true;
+        self
     }
 
     /// A row of column titles.
@@ -89,10 +100,10 @@ impl Table {
         let Some(columns) = columns else { return Layout { inner, is_stacked: false } };
         let room = columns.saturating_sub(self.indent + inner.len() * GAP);
         let mut beside = inner.clone();
-        if shrink(&mut beside, room.saturating_sub(MIN_LAST)) {
+        if shrink(&mut beside, room.saturating_sub(MIN_LAST), MIN_BESIDE) {
             return Layout { inner: beside, is_stacked: false };
         }
-        shrink(&mut inner, room + GAP);
+        shrink(&mut inner, room + GAP, MIN_INNER);
         Layout { inner, is_stacked: true }
     }
 
@@ -123,8 +134,10 @@ impl Table {
             }
         }
         let text = match columns {
-            Some(columns) => width.cut(&last.text, columns.saturating_sub(used).max(MIN_INNER)),
-            None => last.text.clone(),
+            Some(columns) if !self.is_whole => {
+                width.cut(&last.text, columns.saturating_sub(used).max(MIN_INNER))
+            }
+            _ => last.text.clone(),
         };
         line.push_str(&paint(last.style, text));
         lines.push(line.trim_end().to_owned());
@@ -133,14 +146,14 @@ impl Table {
 }
 
 /// Takes cells from the widest columns until all fit into `room`; says whether they do.
-fn shrink(columns: &mut [usize], room: usize) -> bool {
+fn shrink(columns: &mut [usize], room: usize, least: usize) -> bool {
     loop {
         let total: usize = columns.iter().sum();
         if total <= room {
             return true;
         }
         match columns.iter_mut().max() {
-            Some(widest) if *widest > MIN_INNER => *widest -= 1,
+            Some(widest) if *widest > least => *widest -= 1,
             _ => return false,
         }
     }

@@ -44,7 +44,7 @@ pub fn run(args: &CheckArgs, app: &mut App) -> Outcome {
         return once(args, app);
     }
     let roots: Vec<Root> = if args.paths.is_empty() {
-        app.roots(&args.selection, None)
+        app.roots(&args.selection, None)?
     } else {
         args.paths.iter().map(|path| Root::new(Scope::Global, 0, app.places.cwd.join(path))).collect()
     };
@@ -108,7 +108,7 @@ fn all_problems(findings: &Findings, args: &CheckArgs, app: &App) -> Vec<Diagnos
 
 fn look(args: &CheckArgs, app: &App) -> Result<Findings, CliError> {
     if args.paths.is_empty() {
-        let roots = app.roots(&args.selection, None);
+        let roots = app.roots(&args.selection, None)?;
         return Ok(Findings { discovery: app.discover(&roots), profiles: Vec::new() });
     }
     let mut trees = Vec::new();

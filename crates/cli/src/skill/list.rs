@@ -45,7 +45,7 @@ pub fn run(args: &ListArgs, app: &mut App) -> Outcome {
         Some(fugato_model::Scope::Character(name)) => selection.character = Some(name.clone()),
         _ => {}
     }
-    let roots = app.roots(&selection, None);
+    let roots = app.roots(&selection, None)?;
     // Watching starts before the first look, so that no change falls between.
     let watch = args.watch.then(|| start_watch(&roots)).transpose()?;
     print(args, scope.as_ref(), &roots, &app.discover(&roots), app)?;
@@ -91,6 +91,12 @@ fn print(
     }
     if inventory.is_empty() {
         return teach(roots, app);
+    }
+    if shown.is_empty() {
+        let here = crate::render::count(inventory.len(), "skill");
+        let total = inventory.len();
+        app.out.note(&words!("no match in {here}", "在 {total} 个技能中没有符合条件的"));
+        return Ok(());
     }
     table(&shown, inventory, app)?;
     summary(&shown, inventory, app);

@@ -36,7 +36,7 @@ pub struct VerifyArgs {
 }
 
 pub fn run_lock(args: &LockArgs, app: &mut App) -> Outcome {
-    let inventory = app.discover(&app.roots(&args.selection, None)).inventory;
+    let inventory = app.discover(&app.roots(&args.selection, None)?).inventory;
     let mut skills = Vec::new();
     if args.names.is_empty() {
         let effective = inventory.all().iter().filter(|s| s.usable && !inventory.is_shadowed(s));
@@ -73,7 +73,7 @@ pub fn run_verify(args: &VerifyArgs, app: &mut App) -> Outcome {
         CliError::failed(words!("the lock file cannot be used", "锁定文件无法使用"))
             .diagnostics(vec![*diagnostic])
     })?;
-    let inventory = app.discover(&app.roots(&args.selection, None)).inventory;
+    let inventory = app.discover(&app.roots(&args.selection, None)?).inventory;
     let drifts = manage::verify(&app.places, &lock, &inventory).map_err(|error| manage_error(&error))?;
     let failed = drifts.iter().any(is_failure);
     if app.out.json {

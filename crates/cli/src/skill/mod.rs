@@ -101,7 +101,7 @@ impl OneSkill {
             Some(Scope::Character(name)) => selection.character = selection.character.or(Some(name.clone())),
             _ => {}
         }
-        let inventory = app.discover(&app.roots(&selection, None)).inventory;
+        let inventory = app.discover(&app.roots(&selection, None)?).inventory;
         let found = match &scope {
             None => inventory.get(&self.name).or_else(|| inventory.broken(&self.name)),
             Some(scope) => {
@@ -170,7 +170,8 @@ pub fn manage_error(error: &fugato_runtime::manage::ManageError) -> CliError {
         _ => cli,
     };
     match error.hint() {
-        Some(hint) => cli.hint(hint),
-        None => cli,
+        // Diagnostics carry their own.
+        Some(hint) if cli.diagnostics.is_empty() => cli.hint(hint),
+        _ => cli,
     }
 }

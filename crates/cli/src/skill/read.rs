@@ -39,7 +39,7 @@ pub fn run(args: &ReadArgs, app: &mut App) -> Outcome {
             None => return Err(not_available(&args.name, &seen.agent_id())),
         }
     } else {
-        let inventory = app.discover(&app.roots(&args.selection, None)).inventory;
+        let inventory = app.discover(&app.roots(&args.selection, None)?).inventory;
         match inventory.get(&args.name).or_else(|| inventory.broken(&args.name)) {
             Some(skill) => skill.clone(),
             None => return Err(unknown_skill(&args.name, &inventory)),

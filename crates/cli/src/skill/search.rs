@@ -95,7 +95,7 @@ fn skills_to_search(args: &SearchArgs, app: &App) -> Result<Vec<Installed>, CliE
             None => Ok(resolution.visible().cloned().collect()),
         };
     }
-    let inventory = app.discover(&app.roots(&args.selection, None)).inventory;
+    let inventory = app.discover(&app.roots(&args.selection, None)?).inventory;
     match &args.inside {
         Some(name) => match inventory.get(name) {
             Some(skill) => Ok(vec![skill.clone()]),

@@ -76,7 +76,7 @@ fn fields(
     let word = |en: &'static str, chinese: &'static str| if zh { chinese } else { en };
     app.out.line(paint(style::NAME, fugato_model::escape_for_terminal(&skill.label())))?;
     let head = &skill.head;
-    let mut table = Table::new(2);
+    let mut table = Table::new(2).whole();
     let mut row = |label: &str, value: String| {
         if !value.is_empty() {
             table.row([Cell::styled(style::DIM, label), Cell::new(value)]);

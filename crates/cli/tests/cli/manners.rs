@@ -367,3 +367,30 @@ fn the_tour_shows_what_one_would_type_and_see() {
     ran.says(&["$ fugato skill check skills", "--> skills/broken-skill/SKILL.md:2:7"]);
     assert!(!ran.stdout.contains("/tmp/") && !ran.stderr.contains("/tmp/"), "{}{}", ran.stdout, ran.stderr);
 }
+
+#[test]
+fn a_directory_asked_for_by_hand_must_be_there() {
+    let env = env();
+    env.write("file", "");
+    env.fugato("skill ls --skills nowhere").exits(3).says(&["nowhere", "does not exist"]);
+    env.fugato("skill check --skills file").exits(2).says(&["not a directory"]);
+    env.fugato("doctor --skills nowhere").exits(3);
+}
+
+#[test]
+fn a_list_in_which_nothing_fits_says_so() {
+    let env = env();
+    env.skill("one", "name: one\ndescription: d");
+    for line in ["skill ls zzz", "skill ls --problems", "skill ls --scope preset:none"] {
+        let ran = env.fugato(line).exits(0);
+        assert_eq!(ran.stdout, "", "{line}");
+        ran.says(&["no match in 1 skill"]);
+    }
+}
+
+#[test]
+fn a_hint_is_given_once() {
+    let env = env();
+    let ran = env.run(["skill", "new", "a", "-d", ""]).exits(1);
+    assert_eq!(ran.stderr.matches("What it does, and when to use it").count(), 1, "{}", ran.stderr);
+}
