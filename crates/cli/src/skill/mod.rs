@@ -162,6 +162,10 @@ pub fn manage_error(error: &fugato_runtime::manage::ManageError) -> CliError {
     use fugato_runtime::manage::ManageError;
     let cli = CliError::new(error.exit(), error.words()).code(error.code());
     let cli = match error {
+        ManageError::Disk(_) if error.hint().is_none() => cli.hint(words!(
+            "is the place right? `fugato doctor` tells, FUGATO_HOME and --scope choose another",
+            "位置是否正确？`fugato doctor` 可以检查，FUGATO_HOME 和 --scope 可另选位置"
+        )),
         ManageError::Invalid(diagnostics) => CliError {
             message: words!("nothing was changed", "没有做任何更改"),
             code: None,

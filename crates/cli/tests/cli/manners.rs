@@ -394,3 +394,33 @@ fn a_hint_is_given_once() {
     let ran = env.run(["skill", "new", "a", "-d", ""]).exits(1);
     assert_eq!(ran.stderr.matches("What it does, and when to use it").count(), 1, "{}", ran.stderr);
 }
+
+#[test]
+fn what_undoes_a_removal_can_be_pasted() {
+    let env = env();
+    env.skill("real", "name: real\ndescription: d");
+    env.write("elsewhere/linked/SKILL.md", "---\nname: linked\ndescription: d\n---\n");
+    let link = env.project().join(".agents/skills/linked");
+    std::os::unix::fs::symlink("../../elsewhere/linked", &link).unwrap();
+    for name in ["real", "linked"] {
+        let removed = env.command().args(["skill", "rm", name]).output().unwrap();
+        let said = String::from_utf8(removed.stderr).unwrap();
+        let undo = said.lines().find_map(|line| line.strip_prefix("undo: ")).unwrap();
+        let undo = undo.replace("fugato ", concat!(env!("CARGO_BIN_EXE_fugato"), " "));
+        env.fugato(&format!("skill show {name}")).exits(3);
+        let mut shell = std::process::Command::new("sh");
+        let shell = shell.args(["-c", &undo]).current_dir(env.project()).env("FUGATO_HOME", env.home());
+        assert!(shell.env("HOME", env.user_home()).output().unwrap().status.success(), "{undo}");
+        env.fugato(&format!("skill show {name}")).exits(0);
+    }
+}
+
+#[test]
+fn a_place_that_cannot_be_written_comes_with_advice() {
+    let env = env();
+    env.write("src/tool/SKILL.md", "---\nname: tool\ndescription: d\n---\n");
+    std::fs::remove_dir_all(env.home()).unwrap();
+    std::fs::write(env.home(), "in the way").unwrap();
+    let ran = env.fugato("skill add src/tool");
+    assert!(ran.code == 1 && ran.stderr.contains("FUGATO_HOME"), "{ran:?}");
+}
