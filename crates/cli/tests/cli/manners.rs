@@ -30,6 +30,13 @@ fn problems_of_one_file_come_in_reading_order() {
 }
 
 #[test]
+fn a_tab_is_pointed_at_where_it_stands() {
+    let env = env();
+    env.write(".agents/skills/tabs/SKILL.md", "---\nname: tabs\n\tdescription: x\n---\n");
+    env.fugato("skill check").exits(1).says(&["F0104", "SKILL.md:3:1"]);
+}
+
+#[test]
 fn one_thing_is_not_called_several() {
     let env = env();
     env.write(".agents/skills/sloppy/SKILL.md", "---\nname: Sloppy\ndescription: d\n---\nText\n");
