@@ -28,10 +28,10 @@ pub struct SkillSelection {
     #[arg(long = "skills", value_name = "DIR")]
     pub skills: Vec<PathBuf>,
     /// Use the skills of this preset [default: from the profile, then the settings]
-    #[arg(long, value_name = "NAME", env = "FUGATO_PRESET", add = ArgValueCandidates::new(crate::complete::presets))]
+    #[arg(long, value_name = "NAME", env = "FUGATO_PRESET", hide_env_values = true, add = ArgValueCandidates::new(crate::complete::presets))]
     pub preset: Option<String>,
     /// Use the skills of this character [default: from the profile, then the settings]
-    #[arg(long, value_name = "NAME", env = "FUGATO_CHARACTER", add = ArgValueCandidates::new(crate::complete::characters))]
+    #[arg(long, value_name = "NAME", env = "FUGATO_CHARACTER", hide_env_values = true, add = ArgValueCandidates::new(crate::complete::characters))]
     pub character: Option<String>,
 }
 

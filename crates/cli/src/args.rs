@@ -26,7 +26,7 @@ pub struct Global {
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub json: bool,
     /// Language of messages: en or zh [default: from the locale]
-    #[arg(long, global = true, help_heading = GLOBAL, env = "FUGATO_LANG", value_name = "LANG", value_parser = ["en", "zh"])]
+    #[arg(long, global = true, help_heading = GLOBAL, env = "FUGATO_LANG", hide_env_values = true, value_name = "LANG", value_parser = ["en", "zh"])]
     pub lang: Option<String>,
     /// Work as if started in this directory [default: where you are]
     #[arg(short = 'C', long = "directory", global = true, help_heading = GLOBAL, value_name = "DIR")]
