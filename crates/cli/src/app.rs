@@ -5,6 +5,7 @@ use crate::error::CliError;
 use crate::printer::Printer;
 use crate::render::{self, Width};
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use fugato_model::{Lang, words};
 use fugato_runtime::config::Config;
 use fugato_runtime::{Discovery, Places, Root, Selection, discover, roots};
@@ -23,14 +24,14 @@ pub struct App {
 /// Which skills a command looks at, besides the usual places.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SkillSelection {
-    /// Also look in this directory (scope global; repeatable)
+    /// Also look in this directory (scope global; repeatable) [default: from the settings]
     #[arg(long = "skills", value_name = "DIR")]
     pub skills: Vec<PathBuf>,
-    /// Use the skills of this preset [default: from the profile]
-    #[arg(long, value_name = "NAME", env = "FUGATO_PRESET")]
+    /// Use the skills of this preset [default: from the profile, then the settings]
+    #[arg(long, value_name = "NAME", env = "FUGATO_PRESET", hide_env_values = true, add = ArgValueCandidates::new(crate::complete::presets))]
     pub preset: Option<String>,
-    /// Use the skills of this character [default: from the profile]
-    #[arg(long, value_name = "NAME", env = "FUGATO_CHARACTER")]
+    /// Use the skills of this character [default: from the profile, then the settings]
+    #[arg(long, value_name = "NAME", env = "FUGATO_CHARACTER", hide_env_values = true, add = ArgValueCandidates::new(crate::complete::characters))]
     pub character: Option<String>,
 }
 
@@ -57,19 +58,47 @@ impl App {
     }
 
     /// Roots for these flags; what the flags leave open comes from the profile, then from the configuration.
-    pub fn roots(&self, selection: &SkillSelection, profile: Option<&Profile>) -> Vec<Root> {
+    /// A directory that was asked for by hand must be there.
+    pub fn roots(
+        &self,
+        selection: &SkillSelection,
+        profile: Option<&Profile>,
+    ) -> Result<Vec<Root>, CliError> {
+        for dir in &selection.skills {
+            let full = self.places.cwd.join(dir);
+            let found = std::fs::metadata(&full).map_err(|error| CliError::io("read", dir, &error))?;
+            if !found.is_dir() {
+                let shown = self.show_path(&full);
+                return Err(CliError::usage(words!(
+                    "--skills: `{shown}` is not a directory",
+                    "--skills：`{shown}` 不是目录"
+                )));
+            }
+        }
         let mut wanted = selection_of(&self.config, selection, &self.places);
         if let Some(profile) = profile {
             wanted.preset = selection.preset.clone().or_else(|| profile.preset.clone()).or(wanted.preset);
             wanted.character =
                 selection.character.clone().or_else(|| profile.character.clone()).or(wanted.character);
         }
-        roots(&self.places, &wanted)
+        Ok(roots(&self.places, &wanted))
     }
 
     /// Finds all skills, using and renewing the index.
     pub fn discover(&self, roots: &[Root]) -> Discovery {
         discover(roots, Some(&self.places.index_file()))
+    }
+
+    /// For the few commands whose answer is text by nature: a promise of JSON must not end in something else.
+    pub fn refuse_json(&self, command: &str) -> Result<(), CliError> {
+        if !self.out.json {
+            return Ok(());
+        }
+        Err(CliError::usage(words!(
+            "`fugato {command}` has no JSON form",
+            "`fugato {command}` 没有 JSON 形式"
+        ))
+        .hint(words!("leave out --json", "请去掉 --json")))
     }
 
     /// A path as people would name it from here.

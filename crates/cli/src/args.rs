@@ -3,6 +3,9 @@
 use clap::{Args, ColorChoice, Parser, Subcommand};
 use std::path::PathBuf;
 
+/// Heading of the flags that every command accepts; they stand together, after the command's own.
+const GLOBAL: &str = "Global options";
+
 /// Runs Agent Skills as bounded, observable, durable multi-agent programs.
 #[derive(Debug, Parser)]
 #[command(name = "fugato", version, about, max_term_width = 100, disable_help_subcommand = true)]
@@ -10,7 +13,7 @@ pub struct Cli {
     #[command(flatten)]
     pub global: Global,
     /// When to use colours [default: auto] [env: NO_COLOR, CLICOLOR_FORCE]
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
     pub color: Colour,
     #[command(subcommand)]
     pub command: Option<Command>,
@@ -20,13 +23,13 @@ pub struct Cli {
 #[derive(Clone, Debug, Args)]
 pub struct Global {
     /// Print one JSON document instead of text
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub json: bool,
     /// Language of messages: en or zh [default: from the locale]
-    #[arg(long, global = true, env = "FUGATO_LANG", value_name = "LANG", value_parser = ["en", "zh"])]
+    #[arg(long, global = true, help_heading = GLOBAL, env = "FUGATO_LANG", hide_env_values = true, value_name = "LANG", value_parser = ["en", "zh"])]
     pub lang: Option<String>,
-    /// Work as if started in this directory
-    #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
+    /// Work as if started in this directory [default: where you are]
+    #[arg(short = 'C', long = "directory", global = true, help_heading = GLOBAL, value_name = "DIR")]
     pub directory: Option<PathBuf>,
 }
 

@@ -7,8 +7,10 @@ use clap::{Args, CommandFactory as _, ValueEnum};
 use clap_complete::CompletionCandidate;
 use clap_complete::env::{CompleteEnv, Shells};
 use fugato_model::{Code, Exit};
-use fugato_runtime::config::Config;
+use fugato_runtime::config::{Config, SETTINGS};
 use fugato_runtime::{Places, discover, roots};
+use fugato_skill::profile::{Mode, Profile};
+use std::path::{Path, PathBuf};
 
 /// Shells that can be completed for.
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -45,6 +47,7 @@ pub fn answer_shell() {
 }
 
 pub fn run(args: &CompletionsArgs, app: &mut App) -> Outcome {
+    app.refuse_json("completions")?;
     let shells = Shells::builtins();
     let completer = shells
         .completer(args.shell.name())
@@ -86,35 +89,69 @@ pub fn codes() -> Vec<CompletionCandidate> {
 /// Scopes: the fixed ones, and the presets and characters that exist.
 pub fn scopes() -> Vec<CompletionCandidate> {
     let mut names = vec!["global".to_owned(), "project".to_owned()];
-    if let Ok(places) = Places::current() {
-        for kind in ["preset", "character"] {
-            let entries = std::fs::read_dir(places.home.join("skills").join(kind));
-            names.extend(
-                entries
-                    .into_iter()
-                    .flatten()
-                    .filter_map(Result::ok)
-                    .map(|entry| format!("{kind}:{}", entry.file_name().to_string_lossy())),
-            );
-        }
+    for kind in ["preset", "character"] {
+        names.extend(of_kind(kind).into_iter().map(|name| format!("{kind}:{name}")));
     }
     names.into_iter().map(CompletionCandidate::new).collect()
 }
 
-/// Agents of the profiles that stand in this directory.
-pub fn agents() -> Vec<CompletionCandidate> {
-    let entries = std::fs::read_dir(".").into_iter().flatten().filter_map(Result::ok);
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|e| e == "json" || e == "jsonc"))
-        .filter_map(|path| std::fs::read_to_string(path).ok())
-        .filter(|text| text.contains("\"mode\""))
-        .filter_map(|text| fugato_skill::profile::Profile::parse("", &text).profile)
-        .flat_map(|profile| {
-            profile.agents(profile.mode).iter().map(|agent| agent.id.to_string()).collect::<Vec<_>>()
-        })
+/// The modes a profile can have.
+pub fn modes() -> Vec<CompletionCandidate> {
+    Mode::ALL.iter().map(|mode| CompletionCandidate::new(mode.as_str())).collect()
+}
+
+/// Keys of the settings.
+pub fn settings() -> Vec<CompletionCandidate> {
+    SETTINGS
+        .iter()
+        .map(|setting| CompletionCandidate::new(setting.key).help(Some(setting.doc_en.into())))
+        .collect()
+}
+
+/// Presets that exist.
+pub fn presets() -> Vec<CompletionCandidate> {
+    of_kind("preset").into_iter().map(CompletionCandidate::new).collect()
+}
+
+/// Characters that exist.
+pub fn characters() -> Vec<CompletionCandidate> {
+    of_kind("character").into_iter().map(CompletionCandidate::new).collect()
+}
+
+fn of_kind(kind: &str) -> Vec<String> {
+    let Ok(places) = Places::current() else { return Vec::new() };
+    let entries = std::fs::read_dir(places.home.join("skills").join(kind)).into_iter().flatten();
+    let mut names: Vec<_> = entries
+        .filter_map(Result::ok)
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
         .collect();
+    names.sort();
+    names
+}
+
+/// Agents of the profile on the command line; before one is typed, of the profiles that stand in this directory.
+pub fn agents() -> Vec<CompletionCandidate> {
+    let mut names = Vec::new();
+    for path in std::env::args_os().skip(1).map(PathBuf::from).filter(|path| is_profile_name(path)) {
+        names.extend(agents_of(&path));
+    }
+    if names.is_empty() {
+        let entries = std::fs::read_dir(".").into_iter().flatten().filter_map(Result::ok);
+        let here = entries.map(|entry| entry.path()).filter(|path| is_profile_name(path));
+        names.extend(here.flat_map(|path| agents_of(&path)));
+    }
     names.sort();
     names.dedup();
     names.into_iter().map(CompletionCandidate::new).collect()
+}
+
+fn is_profile_name(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "json" || extension == "jsonc")
+}
+
+/// None for what is no profile; somebody's huge data file is not read.
+fn agents_of(path: &Path) -> Vec<String> {
+    let Ok(bytes) = crate::policy::read_profile_bytes(path) else { return Vec::new() };
+    let Some(profile) = Profile::parse_bytes("", &bytes).profile else { return Vec::new() };
+    profile.agents(profile.mode).iter().map(|agent| agent.id.to_string()).collect()
 }

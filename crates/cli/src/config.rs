@@ -5,6 +5,7 @@ use crate::error::{CliError, Outcome};
 use crate::printer::style;
 use crate::render::{Cell, Table};
 use clap::{Args, Subcommand, ValueEnum};
+use clap_complete::ArgValueCandidates;
 use fugato_model::{Code, Exit, Lang, words};
 use fugato_runtime::config::{self, ConfigEntry, Layer, Origin, Value};
 
@@ -29,12 +30,17 @@ pub struct ListArgs {
 
 #[derive(Debug, Args)]
 pub struct GetArgs {
+    /// The setting; `fugato config list` shows all
+    #[arg(add = ArgValueCandidates::new(crate::complete::settings))]
     key: String,
 }
 
 #[derive(Debug, Args)]
 pub struct SetArgs {
+    /// The setting; `fugato config list` shows all
+    #[arg(add = ArgValueCandidates::new(crate::complete::settings))]
     key: String,
+    /// The value; directories are separated as in PATH
     value: String,
     /// Which file to write
     #[arg(long, default_value = "project", value_name = "LAYER")]
@@ -90,11 +96,7 @@ fn list(args: &ListArgs, app: &mut App) -> Outcome {
 fn get(args: &GetArgs, app: &mut App) -> Outcome {
     let Some(entry) = app.config.get(&args.key).cloned() else { return Err(unknown_key(&args.key)) };
     if app.out.json {
-        let mut found = document(&entry);
-        if let Some(object) = found.as_object_mut() {
-            object.insert("schema".into(), "fugato.setting/v1".into());
-        }
-        app.out.json(&found)?;
+        app.out.document("fugato.setting/v1", document(&entry))?;
     } else {
         app.out.line(plain(&entry.value))?;
     }
@@ -122,6 +124,12 @@ fn set(args: &SetArgs, app: &mut App) -> Outcome {
         CliError::failed(words!("nothing was written", "没有写入")).diagnostics(vec![*diagnostic])
     })?;
     let (key, shown) = (&args.key, app.show_path(&file));
+    if app.out.json {
+        app.out.json(&serde_json::json!({
+            "schema": "fugato.config_set/v1", "key": key, "value": args.value, "layer": layer.as_str(), "file": file,
+        }))?;
+        return Ok(Exit::Ok);
+    }
     app.out.note(&words!("wrote `{key}` to {shown}", "已将 `{key}` 写入 {shown}"));
     Ok(Exit::Ok)
 }

@@ -4,16 +4,37 @@ use crate::app::App;
 use crate::error::{CliError, Outcome};
 use crate::printer::{paint, style};
 use fugato_model::{Exit, Words, words};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 include!(concat!(env!("OUT_DIR"), "/demo_files.rs"));
 
 pub fn run(app: &mut App) -> Outcome {
-    let dir = std::env::temp_dir().join(format!("fugato-demo-{}", std::process::id()));
+    app.refuse_json("demo")?;
+    let dir = throw_away_dir()?;
+    // The tour works inside, so that what it shows is what a person there would type and see.
+    let home = std::mem::replace(&mut app.places.cwd, dir.clone());
     let outcome = tour(&dir, app);
+    app.places.cwd = home;
     // Best effort: a leftover in the temporary directory harms nobody.
     let _ = std::fs::remove_dir_all(&dir);
     outcome
+}
+
+/// A new directory: one that somebody else has prepared under the name is not used.
+fn throw_away_dir() -> Result<PathBuf, CliError> {
+    let base = std::env::temp_dir();
+    let name = |n: u32| base.join(format!("fugato-demo-{}-{n}", std::process::id()));
+    let taken = |error: &std::io::Error| error.kind() == std::io::ErrorKind::AlreadyExists;
+    let mut made = Err(std::io::ErrorKind::AlreadyExists.into());
+    let mut dir = base.clone();
+    for n in 0..100 {
+        dir = name(n);
+        made = std::fs::create_dir(&dir);
+        if !made.as_ref().is_err_and(taken) {
+            break;
+        }
+    }
+    made.and_then(|()| dir.canonicalize()).map_err(|error| CliError::io("create", &dir, &error))
 }
 
 fn tour(dir: &Path, app: &mut App) -> Outcome {
@@ -28,7 +49,6 @@ fn tour(dir: &Path, app: &mut App) -> Outcome {
     let text = "---\nname: Broken_Skill\ndescription: Use when: a colon is not quoted\nalowed-tools: Read\n---\nText.\n";
     std::fs::write(broken.join("SKILL.md"), text).map_err(|error| CliError::io("write", &broken, &error))?;
 
-    let skills = dir.join("skills");
     step(
         app,
         1,
@@ -36,11 +56,8 @@ fn tour(dir: &Path, app: &mut App) -> Outcome {
             "A folder of skills: what is here, and what is wrong with it",
             "一个技能目录：里面有什么，有什么问题"
         ),
-        "fugato skill check skills",
+        "skill check skills",
     )?;
-    let check = ["skill", "check", &broken.display().to_string()].map(str::to_owned);
-    run_like_a_person(&check, app)?;
-
     step(
         app,
         2,
@@ -48,24 +65,14 @@ fn tour(dir: &Path, app: &mut App) -> Outcome {
             "A policy: what the director's main agent sees, and why",
             "一份策略：导演的主代理能看到什么，为什么"
         ),
-        "fugato policy explain profile.jsonc --agent main --skills skills",
+        "policy explain profile.jsonc --agent main --skills skills",
     )?;
-    let (profile, skills_dir) =
-        (dir.join("profile.jsonc").display().to_string(), skills.display().to_string());
-    let explain =
-        ["policy", "explain", &profile, "--agent", "main", "--skills", &skills_dir].map(str::to_owned);
-    run_like_a_person(&explain, app)?;
-
     step(
         app,
         3,
-        &words!("The catalog that agent's system message gets", "该代理系统消息中的目录"),
-        "fugato policy resolve profile.jsonc --agent voice_critic --catalog --skills skills",
+        &words!("The catalog that a sub-agent's system message gets", "子代理系统消息中的目录"),
+        "policy resolve profile.jsonc --agent voice_critic --catalog --skills skills",
     )?;
-    let resolve =
-        ["policy", "resolve", &profile, "--agent", "voice_critic", "--catalog", "--skills", &skills_dir]
-            .map(str::to_owned);
-    run_like_a_person(&resolve, app)?;
 
     app.out.line("")?;
     let next = words!(
@@ -77,18 +84,15 @@ fn tour(dir: &Path, app: &mut App) -> Outcome {
     Ok(Exit::Ok)
 }
 
+/// Shows a command and runs it, on the code path a typed one takes.
 fn step(app: &mut App, number: u8, title: &Words, command: &str) -> Result<(), CliError> {
+    use clap::Parser as _;
     let title = app.out.say(title).to_owned();
     app.out.line("")?;
     app.out.line(paint(style::BOLD, format!("{number}. {title}")))?;
-    app.out.line(paint(style::DIM, format!("   $ {command}")))?;
-    app.out.line("")
-}
-
-/// The same code path a typed command takes.
-fn run_like_a_person(args: &[String], app: &mut App) -> Result<(), CliError> {
-    use clap::Parser as _;
-    let full = std::iter::once("fugato".to_owned()).chain(args.iter().cloned());
-    let cli = crate::args::Cli::try_parse_from(full).map_err(|error| CliError::internal(&error))?;
+    app.out.line(paint(style::DIM, format!("   $ fugato {command}")))?;
+    app.out.line("")?;
+    let words = std::iter::once("fugato").chain(command.split(' '));
+    let cli = crate::args::Cli::try_parse_from(words).map_err(|error| CliError::internal(&error))?;
     crate::run(cli.command, app).map(|_| ())
 }

@@ -6,8 +6,9 @@ use crate::printer::{paint, style};
 use crate::render;
 use clap::Args;
 use fugato_model::view::SkillStatus;
-use fugato_model::{Exit, Words, words};
-use fugato_runtime::{manage, probe_writable, state_dir};
+use fugato_model::{Exit, Lang, Words, words};
+use fugato_runtime::{IndexUse, Root, manage, probe_writable, state_dir};
+use fugato_skill::Inventory;
 use serde::Serialize;
 
 /// What this machine and project can do, and what is wrong.
@@ -33,8 +34,10 @@ struct Finding {
 }
 
 pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
+    let roots = app.roots(&args.selection, None)?;
+    let inventory = app.discover(&roots).inventory;
     let findings =
-        [home(app), state(app), skills(args, app), index(args, app), interrupted_installs(args, app)];
+        [home(app), state(app), skills(&inventory), index(&roots, app), interrupted_installs(&roots, app)];
     let failed = findings.iter().any(|finding| finding.health == Health::Error);
     if app.out.json {
         let lang = app.out.lang;
@@ -49,15 +52,18 @@ pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
         app.out.json(&serde_json::json!({"schema": "fugato.doctor/v1", "ok": !failed, "findings": items}))?;
     } else {
         for finding in &findings {
-            let mark = match finding.health {
-                Health::Ok => paint(style::GOOD, "ok     "),
-                Health::Warning => paint(style::WARN, "warning"),
-                Health::Error => paint(style::BAD, "error  "),
+            let mark = match (finding.health, app.out.lang) {
+                (Health::Ok, Lang::En) => paint(style::GOOD, "ok     "),
+                (Health::Warning, Lang::En) => paint(style::WARN, "warning"),
+                (Health::Error, Lang::En) => paint(style::BAD, "error  "),
+                (Health::Ok, Lang::Zh) => paint(style::GOOD, "正常"),
+                (Health::Warning, Lang::Zh) => paint(style::WARN, "警告"),
+                (Health::Error, Lang::Zh) => paint(style::BAD, "错误"),
             };
             let text = app.out.say(&finding.words).to_owned();
             app.out.line(format!("{mark}  {text}"))?;
         }
-        problems(args, app)?;
+        problems(&inventory, app)?;
     }
     Ok(if failed { Exit::Failed } else { Exit::Ok })
 }
@@ -101,11 +107,11 @@ fn state(app: &App) -> Finding {
     }
 }
 
-fn skills(args: &DoctorArgs, app: &App) -> Finding {
-    let inventory = app.discover(&app.roots(&args.selection, None)).inventory;
+fn skills(inventory: &Inventory) -> Finding {
     let count = |status| inventory.all().iter().filter(|skill| skill.status() == status).count();
     let (total, warning, invalid) =
         (inventory.len(), count(SkillStatus::Warning), count(SkillStatus::Invalid));
+    let skills = render::count(total, "skill");
     let health = match (invalid, warning) {
         (0, 0) => Health::Ok,
         (0, _) => Health::Warning,
@@ -115,35 +121,41 @@ fn skills(args: &DoctorArgs, app: &App) -> Finding {
         name: "skills",
         health,
         words: words!(
-            "{total} skills: {warning} with warnings, {invalid} invalid",
-            "{total} 个技能：{warning} 个有警告，{invalid} 个无效"
+            "{skills}: {warning} with problems, {invalid} invalid",
+            "{total} 个技能：{warning} 个有问题，{invalid} 个无效"
         ),
     }
 }
 
-fn index(args: &DoctorArgs, app: &App) -> Finding {
-    let stats = app.discover(&app.roots(&args.selection, None)).stats;
-    let (read, reused) = (stats.read, stats.reused);
-    let shown = app.show_path(&app.places.index_file());
-    let works = read == 0 || reused > 0;
-    Finding {
-        name: "index",
-        health: if works { Health::Ok } else { Health::Warning },
-        words: if works {
-            words!("index {shown} is used ({reused} skills)", "索引 {shown} 有效（{reused} 个技能）")
-        } else {
+fn index(roots: &[Root], app: &App) -> Finding {
+    // A skill that changed a moment ago is read again until its time stamp can be trusted: only an index that cannot
+    // be written is a problem.
+    let stats = app.discover(roots).stats;
+    let (reused, shown) = (stats.reused, app.show_path(&app.places.index_file()));
+    let remembered = render::count(reused, "skill");
+    let (health, words) = match stats.index {
+        IndexUse::NotWritten(error) => (
+            Health::Warning,
             words!(
-                "index {shown} is not used: every skill is read again each time",
-                "索引 {shown} 未生效：每次都会重新读取所有技能"
-            )
-        },
-    }
+                "index {shown} cannot be written ({error}): every skill is read again each time",
+                "索引 {shown} 无法写入（{error}）：每次都会重新读取所有技能"
+            ),
+        ),
+        IndexUse::Off | IndexUse::Fresh | IndexUse::Written => (
+            Health::Ok,
+            words!(
+                "index {shown} works ({remembered} from it)",
+                "索引 {shown} 有效（{reused} 个技能取自索引）"
+            ),
+        ),
+    };
+    Finding { name: "index", health, words }
 }
 
 /// Removes what an interrupted installation left behind; only our own stage directories.
-fn interrupted_installs(args: &DoctorArgs, app: &App) -> Finding {
+fn interrupted_installs(roots: &[Root], app: &App) -> Finding {
     let mut recovered = 0;
-    for root in app.roots(&args.selection, None) {
+    for root in roots {
         match manage::clean_stale_stages(&app.places, &root.path) {
             Ok(found) => recovered += found.len(),
             Err(error) => {
@@ -155,19 +167,16 @@ fn interrupted_installs(args: &DoctorArgs, app: &App) -> Finding {
         let words = words!("no interrupted installation", "没有中断的安装");
         return Finding { name: "stages", health: Health::Ok, words };
     }
+    let changes = render::count(recovered, "interrupted change");
     Finding {
         name: "stages",
         health: Health::Warning,
-        words: words!(
-            "cleaned up after {recovered} interrupted change(s)",
-            "已清理 {recovered} 次中断更改的残留"
-        ),
+        words: words!("cleaned up after {changes}", "已清理 {recovered} 次中断更改的残留"),
     }
 }
 
 /// Every broken skill, one line each.
-fn problems(args: &DoctorArgs, app: &mut App) -> Result<(), CliError> {
-    let inventory = app.discover(&app.roots(&args.selection, None)).inventory;
+fn problems(inventory: &Inventory, app: &mut App) -> Result<(), CliError> {
     let lang = app.out.lang;
     for skill in inventory.all().iter().filter(|skill| skill.status() == SkillStatus::Invalid) {
         for diagnostic in skill.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()) {

@@ -1,6 +1,7 @@
 //! Errors at the boundary: kind → exit code, cause, and hints to type.
 
-use fugato_model::{Code, Diagnostic, Exit, Words, words};
+use fugato_model::view::DiagnosticView;
+use fugato_model::{Code, Diagnostic, Exit, Lang, Words, words};
 use std::path::Path;
 
 /// Why a command did not do its work.
@@ -51,6 +52,21 @@ impl CliError {
         self
     }
 
+    /// What programs read instead of the sentences.
+    pub fn document(&self, lang: Lang) -> serde_json::Value {
+        let hints: Vec<_> = self.hints.iter().map(|hint| hint.in_lang(lang)).collect();
+        let diagnostics: Vec<_> =
+            self.diagnostics.iter().map(|diagnostic| DiagnosticView::new(diagnostic, lang)).collect();
+        serde_json::json!({
+            "schema": "fugato.error/v1",
+            "exit": self.exit.code(),
+            "code": self.code.map(Code::as_str),
+            "message": self.message.in_lang(lang),
+            "hints": hints,
+            "diagnostics": diagnostics,
+        })
+    }
+
     /// A failed write to stdout. A closed pipe (`| head`) is how readers say "enough".
     pub fn output(error: &std::io::Error) -> Self {
         let is_silent = error.kind() == std::io::ErrorKind::BrokenPipe;
@@ -62,13 +78,35 @@ impl CliError {
     }
 
     pub fn io(doing: &str, path: &Path, error: &std::io::Error) -> Self {
-        let path = path.display();
+        let path = fugato_model::escape_for_terminal(&path.to_string_lossy()).into_owned();
+        let zh_doing = match doing {
+            "read" => "读取",
+            "write" => "写入",
+            "create" => "创建",
+            "check" => "检查",
+            "enter" => "进入",
+            _ => "处理",
+        };
+        let (why, zh_why) = match error.kind() {
+            std::io::ErrorKind::NotFound => ("it does not exist".to_owned(), "它不存在".to_owned()),
+            std::io::ErrorKind::PermissionDenied => ("permission denied".to_owned(), "没有权限".to_owned()),
+            std::io::ErrorKind::NotADirectory => (
+                "a file stands where a directory is needed".to_owned(),
+                "路径中有一部分是文件而不是目录".to_owned(),
+            ),
+            std::io::ErrorKind::IsADirectory => ("it is a directory".to_owned(), "它是目录".to_owned()),
+            std::io::ErrorKind::ReadOnlyFilesystem => {
+                ("the file system is read-only".to_owned(), "文件系统只读".to_owned())
+            }
+            std::io::ErrorKind::StorageFull => ("the disk is full".to_owned(), "磁盘已满".to_owned()),
+            _ => (error.to_string(), error.to_string()),
+        };
         let exit = match error.kind() {
             std::io::ErrorKind::NotFound => Exit::NotFound,
             std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => Exit::Refused,
             _ => Exit::Failed,
         };
-        Self::new(exit, words!("cannot {doing} `{path}`: {error}", "无法处理（{doing}）`{path}`:{error}"))
+        Self::new(exit, words!("cannot {doing} `{path}`: {why}", "无法{zh_doing} `{path}`：{zh_why}"))
     }
 
     /// Something that cannot happen unless the program is wrong.
@@ -86,7 +124,7 @@ impl CliError {
         let shown = fugato_model::escape_for_terminal(name);
         let error = Self::not_found(words!("no {en} `{shown}`", "没有{zh} `{shown}`"));
         match fugato_model::nearest(name, candidates.clone()) {
-            Some(near) => error.hint(words!("did you mean `{near}`?", "是不是想用 `{near}`?")),
+            Some(near) => error.hint(words!("did you mean `{near}`?", "是不是想用 `{near}`？")),
             None => {
                 let all: Vec<_> = candidates.into_iter().collect();
                 let known: Vec<_> = all.iter().take(12).copied().collect();

@@ -6,7 +6,7 @@ use crate::printer::style;
 use crate::render::{Cell, Table};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_model::{Code, Exit, words};
+use fugato_model::{Code, Exit, Lang, words};
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
@@ -30,9 +30,45 @@ pub fn run(args: &ExplainArgs, app: &mut App) -> Outcome {
             "schema": "fugato.explain/v1", "code": code.as_str(), "title": code.title(), "page": page,
         }))?;
     } else {
-        app.out.line(page.trim_end())?;
+        app.out.line(in_lang(page, app.out.lang))?;
     }
     Ok(Exit::Ok)
+}
+
+/// Heading of the Chinese part, which is the last of every page.
+const CHINESE: &str = "## 中文";
+
+/// The part of the page in the person's language; examples are in neither, so Chinese keeps them.
+fn in_lang(page: &str, lang: Lang) -> String {
+    let (english, chinese) = page.split_once(CHINESE).unwrap_or((page, ""));
+    match lang {
+        Lang::En => english.trim_end().to_owned(),
+        Lang::Zh => {
+            let title = english.lines().next().unwrap_or_default();
+            let examples = examples(english);
+            format!("{title}\n\n{}\n\n{examples}", chinese.trim()).trim_end().to_owned()
+        }
+    }
+}
+
+/// The fenced blocks of a page.
+fn examples(page: &str) -> String {
+    let mut kept = String::new();
+    let mut is_inside = false;
+    for line in page.lines() {
+        let is_fence = line.trim_start().starts_with("```");
+        if is_fence || is_inside {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+        if is_fence {
+            is_inside = !is_inside;
+            if !is_inside {
+                kept.push('\n');
+            }
+        }
+    }
+    kept
 }
 
 fn list(app: &mut App) -> Outcome {

@@ -33,10 +33,16 @@ pub fn run(_args: &InitArgs, app: &mut App) -> Outcome {
     for path in &made {
         app.out.line(app.show_path(path))?;
     }
-    let n = made.len();
-    app.out.note(&words!(
-        "{n} created. Next: fugato skill new my-first-skill",
-        "已创建 {n} 项。下一步：fugato skill new my-first-skill"
-    ));
+    app.out.note(&if made.is_empty() {
+        words!(
+            "everything is there already. Next: fugato skill new my-first-skill",
+            "都已就绪。下一步：fugato skill new my-first-skill"
+        )
+    } else {
+        words!(
+            "created. Next: fugato skill new my-first-skill",
+            "已创建。下一步：fugato skill new my-first-skill"
+        )
+    });
     Ok(Exit::Ok)
 }

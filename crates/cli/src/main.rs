@@ -17,11 +17,13 @@ mod profile;
 mod render;
 mod runs;
 mod skill;
+mod usage;
 mod words_zh;
 
 use crate::app::App;
 use crate::args::{Cli, Command};
 use crate::error::{CliError, Outcome};
+use crate::printer::Printer;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use fugato_model::{Exit, Lang};
 use std::process::ExitCode;
@@ -32,16 +34,19 @@ fn main() -> ExitCode {
     let command = words_zh::translate(Cli::command(), lang);
     let cli = match command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(cli) => cli,
-        Err(error) => return usage_error(&error),
+        Err(error) => return usage::answer(&error, lang),
     };
     cli.color.write_global();
     let mut app = match App::new(&cli.global) {
         Ok(app) => app,
-        Err(error) => return end(Err(error), lang),
+        Err(error) => {
+            let mut printer = Printer::new(lang, render::Width::default(), cli.global.json);
+            return end(Err(error), &mut printer);
+        }
     };
     let outcome = run(cli.command, &mut app);
     let outcome = app.out.flush().and(outcome);
-    end(outcome, app.out.lang)
+    end(outcome, &mut app.out)
 }
 
 fn run(command: Option<Command>, app: &mut App) -> Outcome {
@@ -82,19 +87,15 @@ fn run(command: Option<Command>, app: &mut App) -> Outcome {
     }
 }
 
-/// clap's own answers: help and version go to stdout with 0, everything else is wrong usage.
-fn usage_error(error: &clap::Error) -> ExitCode {
-    // A closed pipe is not worth a word.
-    let _ = error.print();
-    ExitCode::from(if error.use_stderr() { Exit::Usage.code() } else { Exit::Ok.code() })
-}
-
-fn end(outcome: Outcome, lang: Lang) -> ExitCode {
+fn end(outcome: Outcome, printer: &mut Printer) -> ExitCode {
     let exit = match outcome {
         Ok(exit) => exit,
         Err(error) => {
             if !error.is_silent {
-                tell(&error, lang);
+                tell(&error, printer);
+                // Programs get the same as a document. If stdout is gone there is nobody to tell.
+                let document = printer.json.then(|| error.document(printer.lang));
+                let _ = document.map(|document| printer.json(&document).and_then(|()| printer.flush()));
             }
             error.exit
         }
@@ -102,26 +103,26 @@ fn end(outcome: Outcome, lang: Lang) -> ExitCode {
     ExitCode::from(exit.code())
 }
 
-fn tell(error: &CliError, lang: Lang) {
-    let mut printer = printer::Printer::new(lang, render::Width::default(), false);
+fn tell(error: &CliError, printer: &mut Printer) {
+    let lang = printer.lang;
     for diagnostic in &error.diagnostics {
-        let text = render::report(diagnostic, &printer);
+        let text = render::report(diagnostic, printer);
         printer.aside(&text);
         printer.aside("");
     }
     let code = error.code.map(|code| format!("[{code}]")).unwrap_or_default();
-    let (label, hint_label) = match lang {
-        Lang::En => ("error", "hint: "),
-        Lang::Zh => ("错误", "提示："),
+    let (label, colon, hint_label) = match lang {
+        Lang::En => ("error", ": ", "hint: "),
+        Lang::Zh => ("错误", "：", "提示："),
     };
-    let head = printer::paint(printer::style::BAD.bold(), format!("{label}{code}:"));
+    let head = printer::paint(printer::style::BAD.bold(), format!("{label}{code}{colon}"));
     let message: Vec<_> = error
         .message
         .in_lang(lang)
         .lines()
         .map(|line| fugato_model::escape_for_terminal(line).into_owned())
         .collect();
-    printer.aside(&format!("{head} {}", message.join("\n")));
+    printer.aside(&format!("{head}{}", message.join("\n")));
     for hint in &error.hints {
         let hint = hint.in_lang(lang);
         printer.aside(&format!("{}{hint}", printer::paint(printer::style::GOOD, hint_label)));

@@ -10,12 +10,13 @@ use std::path::PathBuf;
 /// Print the manual page, or write all pages into a directory.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Write one page per command into this directory (made if missing)
+    /// Write one page per command into this directory (made if missing) [default: print the first page]
     #[arg(value_name = "DIR")]
     dir: Option<PathBuf>,
 }
 
 pub fn run(args: &ManArgs, app: &mut App) -> Outcome {
+    app.refuse_json("man")?;
     let command = Cli::command().flatten_help(true);
     let Some(dir) = &args.dir else {
         let mut page = Vec::new();

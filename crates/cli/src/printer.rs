@@ -84,10 +84,23 @@ impl Printer {
         self.line(text)
     }
 
+    /// An object as a document: its schema comes first.
+    pub fn document(&mut self, schema: &str, value: serde_json::Value) -> Result<(), CliError> {
+        let mut document = serde_json::Map::from_iter([("schema".to_owned(), schema.into())]);
+        if let serde_json::Value::Object(object) = value {
+            document.extend(object);
+        }
+        self.json(&document)
+    }
+
     /// A sentence about the work, to stderr.
     pub fn note(&mut self, words: &Words) {
-        let text = words.in_lang(self.lang).to_owned();
-        self.aside(&text);
+        let lines: Vec<_> = words
+            .in_lang(self.lang)
+            .lines()
+            .map(|line| fugato_model::escape_for_terminal(line).into_owned())
+            .collect();
+        self.aside(&lines.join("\n"));
     }
 
     /// Any text to stderr. A closed stderr is nobody's problem.

@@ -1,6 +1,8 @@
-//! Chinese for `--help`. English lives with each argument; a missing entry here falls back to it.
+//! Chinese for `--help`. English lives with each argument and is the key here, so that a text that changes in one
+//! language cannot be forgotten in the other: the tests compare both.
 
-use clap::Command;
+use clap::builder::StyledStr;
+use clap::{Arg, ArgAction, Command};
 use fugato_model::Lang;
 
 /// Path of the command, its one-line description.
@@ -42,7 +44,7 @@ const ABOUT: &[(&str, &str)] = &[
     ("profile", "配置：新建、检查、输出模式定义"),
     ("profile new", "为某个模式写一个起始配置"),
     ("profile check", "检查配置（同 `policy lint`）"),
-    ("profile schema", "输出配置的 JSON Schema,供编辑器使用"),
+    ("profile schema", "输出配置的 JSON Schema，供编辑器使用"),
     ("demo", "在临时目录中离线演示 fugato 的功能"),
     ("init", "准备当前项目：技能目录和设置文件"),
     ("doctor", "这台机器和项目能做什么，有什么问题"),
@@ -58,43 +60,177 @@ const ABOUT: &[(&str, &str)] = &[
     ("version", "输出版本号"),
 ];
 
-/// Long name of a flag, its description wherever it occurs.
-const FLAGS: &[(&str, &str)] = &[
-    ("json", "输出一个 JSON 文档而不是文本"),
-    ("lang", "消息语言：en 或 zh [默认：取自系统区域设置]"),
-    ("directory", "如同在该目录中启动一样工作"),
-    ("color", "何时使用颜色 [默认：auto] [环境变量：NO_COLOR、CLICOLOR_FORCE]"),
-    ("skills", "同时查找该目录（范围 global;可重复）"),
-    ("preset", "使用该预设的技能 [默认：取自配置]"),
-    ("character", "使用该角色的技能 [默认：取自配置]"),
-    ("scope", "技能所在的范围"),
-    ("as", "按该代理所得到的内容回答"),
-    ("profile", "指明该代理的配置文件"),
-    ("mode", "配置的模式 [默认：配置中的模式]"),
-    ("agent", "只看该代理"),
-    ("watch", "有变化时重新执行"),
-    ("strict", "更严格：按参考校验器的规则，或让警告也算失败"),
-    ("fix", "修复无需询问即可修复的问题；`portable` 还会把阶段移到附属文件"),
-    ("dry-run", "只显示将要发生的变化，不做更改"),
-    ("deny", "禁止列表"),
-    ("visible", "可见列表"),
-    ("force", "覆盖已有文件"),
-    ("output", "要写入的文件"),
-    ("limit", "最多返回的数量"),
-    ("problems", "只列出有问题的技能"),
-    ("purge", "彻底删除"),
-    ("body", "同时输出技能正文"),
-    ("on-conflict", "名称已被占用时怎么办"),
-    ("all", "全部"),
-    ("catalog", "输出代理系统消息中的目录"),
-    ("origin", "显示每个值来自哪一层、哪一行"),
+/// English help of an argument or of a possible value, its Chinese. Defaults stand in brackets, as in English.
+const HELP: &[(&str, &str)] = &[
+    ("Print one JSON document instead of text", "输出一个 JSON 文档而不是文本"),
+    (
+        "Language of messages: en or zh [default: from the locale]",
+        "消息语言：en 或 zh [默认：取自系统区域设置]",
+    ),
+    (
+        "Work as if started in this directory [default: where you are]",
+        "如同在该目录中启动一样工作 [默认：当前目录]",
+    ),
+    (
+        "When to use colours [default: auto] [env: NO_COLOR, CLICOLOR_FORCE]",
+        "何时使用颜色 [默认：auto] [环境变量：NO_COLOR、CLICOLOR_FORCE]",
+    ),
+    (
+        "Also look in this directory (scope global; repeatable) [default: from the settings]",
+        "同时查找该目录（范围 global；可重复） [默认：取自设置]",
+    ),
+    (
+        "Use the skills of this preset [default: from the profile, then the settings]",
+        "使用该预设的技能 [默认：先取自配置，再取自设置]",
+    ),
+    (
+        "Use the skills of this character [default: from the profile, then the settings]",
+        "使用该角色的技能 [默认：先取自配置，再取自设置]",
+    ),
+    (
+        "Answer as this agent would be answered [default: as for a person]",
+        "按该代理所得到的内容回答 [默认：按人来回答]",
+    ),
+    ("The profile that names the agent", "定义该代理的配置文件"),
+    ("The mode of the profile [default: the profile's]", "配置的模式 [默认：配置中的模式]"),
+    (
+        "Only names, descriptions and tags with this text [default: all]",
+        "只列出名称、描述或标签含该文本的技能 [默认：全部]",
+    ),
+    ("Only this scope [default: all]", "只列出该范围 [默认：全部]"),
+    ("Only skills with problems", "只列出有问题的技能"),
+    ("List again whenever something changes", "有变化时重新列出"),
+    ("Name of the skill", "技能名称"),
+    (
+        "Take the one of this scope, when several have the name [default: the one that wins]",
+        "多个技能同名时取该范围中的一个 [默认：生效的那个]",
+    ),
+    ("Print the text of the skill too", "同时输出技能正文"),
+    (
+        "Skill files, directories or profiles [default: all skills that are here]",
+        "技能文件、目录或配置 [默认：这里的所有技能]",
+    ),
+    ("Hold skills to the rules of the reference validator", "按参考校验器的规则检查技能"),
+    (
+        "Repair what can be repaired without a question [default: nothing; without =HOW: safe]",
+        "修复无需询问即可修复的问题 [默认：不修复；不写 =HOW 时为 safe]",
+    ),
+    ("Quoting, names, slips of the pen", "引号、名称、笔误"),
+    (
+        "Also move phases into a side file that other validators accept",
+        "还把阶段移到其他校验器也接受的附属文件",
+    ),
+    ("Check again whenever something changes", "有变化时重新检查"),
+    (
+        "The text to find (any script; upper and lower case are the same)",
+        "要查找的文本（任何文字；不区分大小写）",
+    ),
+    ("Only in this skill [default: in all]", "只在该技能中查找 [默认：所有技能]"),
+    ("Only in this file of each skill [default: in all]", "只在每个技能的该文件中查找 [默认：所有文件]"),
+    ("At most this many hits per skill", "每个技能最多返回多少处"),
+    ("Lines around each hit", "每处前后显示的行数"),
+    ("File inside the skill [default: SKILL.md]", "技能中的文件 [默认：SKILL.md]"),
+    ("First line, or the `line:byte` cursor of an earlier answer", "起始行，或上次回答给出的 `行:字节` 位置"),
+    (
+        "At most this many lines [default: as many as fit into 51,200 bytes]",
+        "最多多少行 [默认：不超过 51,200 字节]",
+    ),
+    (
+        "Name: lower-case letters and digits of any script, and single hyphens",
+        "名称：任何文字的小写字母和数字，以及单个连字符",
+    ),
+    (
+        "What it does and when to use it, in one or two sentences [default: a sentence to replace]",
+        "用一两句话说明它做什么、何时使用 [默认：一句待替换的话]",
+    ),
+    ("What kind of skill", "技能的种类"),
+    ("One agent reads the text", "由一个代理阅读正文"),
+    ("A DAG of subagents", "由子代理组成的有向无环图"),
+    ("A bounded session over other skills (oskill.md)", "编排其他技能的有界会话（oskill.md）"),
+    ("Where to put it", "放在哪个范围"),
+    ("What to install: judged by its content, not by its name", "要安装的内容：按内容而不是文件名判断"),
+    ("Where to install it", "安装到哪个范围"),
+    (
+        "Only these skills of the source (repeatable) [default: the only one]",
+        "只安装其中这些技能（可重复） [默认：唯一的那个]",
+    ),
+    ("All skills of the source", "安装其中所有技能"),
+    ("What to do with a name that is taken", "名称已被占用时怎么办"),
+    ("Stop and change nothing", "停止，不做任何更改"),
+    ("Keep what is installed", "保留已安装的"),
+    ("Replace it; the old one goes to the trash", "替换；旧的移入回收站"),
+    ("Show what would happen and change nothing", "只显示将要发生的变化，不做更改"),
+    ("The scope to move it to", "要移到的范围"),
+    ("The new name", "新名称"),
+    (
+        "Tell which lines of these profiles name the skill (repeatable)",
+        "指出这些配置中哪些行提到该技能（可重复）",
+    ),
+    ("Delete it for good", "彻底删除"),
+    (
+        "The file to write, or `-` for stdout [default: NAME.zip]",
+        "要写入的文件，`-` 表示标准输出 [默认：名称.zip]",
+    ),
+    ("Overwrite the file", "覆盖已有文件"),
+    ("Only these skills [default: all usable ones]", "只固定这些技能 [默认：所有可用的技能]"),
+    ("The file to write", "要写入的文件"),
+    ("The file to compare with", "要比较的文件"),
+    ("The skill's directory, or its SKILL.md", "技能目录，或其中的 SKILL.md"),
+    (
+        "Print all fields and the body of one file, whatever its name",
+        "输出一个文件的所有字段和正文，不论其文件名",
+    ),
+    ("Skill directories, or their SKILL.md files", "技能目录，或其中的 SKILL.md"),
+    ("The profile (JSON or JSONC)", "配置文件（JSON 或 JSONC）"),
+    ("Profiles (JSON or JSONC)", "配置文件（JSON 或 JSONC）"),
+    ("The mode to look at [default: the profile's]", "要查看的模式 [默认：配置中的模式]"),
+    ("The mode to edit [default: the profile's]", "要编辑的模式 [默认：配置中的模式]"),
+    ("The mode to compare [default: each profile's]", "要比较的模式 [默认：各配置中的模式]"),
+    ("Only this agent [default: all]", "只看该代理 [默认：全部]"),
+    ("Print the catalog the agent's system message gets", "输出代理系统消息中的目录"),
+    (
+        "Only this skill, installed or not [default: all that the policy names]",
+        "只看该技能，无论是否已安装 [默认：策略提到的所有技能]",
+    ),
+    ("Every installed skill, also those the policy does not mention", "所有已安装的技能，包括策略没有提到的"),
+    ("Warnings fail too", "警告也算失败"),
+    ("Agent id", "代理的 id"),
+    ("Skill name", "技能名称"),
+    ("Put it on the deny list", "放进禁止列表"),
+    ("Take it from the deny list", "从禁止列表中去掉"),
+    ("Show the change and write nothing", "只显示变化，不写入"),
+    (
+        "The mode-level visible list: names separated by commas, or `*`; an empty value empties it [default: unchanged]",
+        "模式级可见列表：用逗号分隔的名称，或 `*`；空值表示清空 [默认：不变]",
+    ),
+    ("The mode-level deny list [default: unchanged]", "模式级禁止列表 [默认：不变]"),
+    ("The profile before", "变化前的配置"),
+    ("The profile after", "变化后的配置"),
+    ("director, loop, spec, agenda or single", "director、loop、spec、agenda 或 single"),
+    ("Only this mode [default: all]", "只输出该模式 [默认：全部]"),
+    ("Show which layer and line each value comes from", "显示每个值来自哪一层、哪一行"),
+    ("The setting; `fugato config list` shows all", "设置项；`fugato config list` 列出全部"),
+    ("The value; directories are separated as in PATH", "值；多个目录像 PATH 那样分隔"),
+    ("Which file to write", "写入哪个文件"),
+    ("Yours, for every project", "你自己的，对所有项目有效"),
+    ("fugato.toml, shared with the project", "fugato.toml，随项目共享"),
+    ("fugato.local.toml, yours in this project", "fugato.local.toml，只属于你在本项目中的设置"),
+    ("The code, such as F0107; without one, all codes are listed", "错误代码，例如 F0107；不给出时列出全部"),
+    (
+        "The shell; for bash: source <(fugato completions bash)",
+        "shell 名称；bash 用法：source <(fugato completions bash)",
+    ),
+    (
+        "Write one page per command into this directory (made if missing) [default: print the first page]",
+        "把每个命令的手册页写入该目录（不存在则创建） [默认：输出首页]",
+    ),
 ];
 
-/// Puts Chinese descriptions where there are some.
+/// Help, headings and bracketed remarks in the person's language.
 pub fn translate(command: Command, lang: Lang) -> Command {
     match lang {
         Lang::En => command,
-        Lang::Zh => walk(command, "").subcommand_help_heading("命令"),
+        Lang::Zh => walk(command, ""),
     }
 }
 
@@ -102,23 +238,74 @@ fn walk(mut command: Command, path: &str) -> Command {
     if let Some((_, about)) = ABOUT.iter().find(|(known, _)| *known == path) {
         command = command.about(*about).long_about(None::<&str>);
     }
-    let flags: Vec<_> = command
-        .get_arguments()
-        .filter_map(|arg| {
-            let long = arg.get_long()?;
-            let (_, help) = FLAGS.iter().find(|(known, _)| *known == long)?;
-            Some((arg.get_id().clone(), *help))
-        })
-        .collect();
-    for (id, help) in flags {
-        command = command.mut_arg(id, |arg| arg.help(help));
+    let help = Arg::new("help").short('h').long("help").action(ArgAction::Help).help("显示帮助");
+    command = command
+        .disable_help_flag(true)
+        .arg(help.help_heading("全局选项"))
+        .subcommand_help_heading("命令")
+        .subcommand_value_name("命令")
+        .help_template("{about-with-newline}\n用法：{usage}\n\n{all-args}{after-help}");
+    if path.is_empty() {
+        let version =
+            Arg::new("version").short('V').long("version").action(ArgAction::Version).help("显示版本号");
+        command = command.disable_version_flag(true).arg(version.help_heading("全局选项"));
     }
     let children: Vec<String> = command.get_subcommands().map(|child| child.get_name().to_owned()).collect();
     for child in children {
         let deeper = if path.is_empty() { child.clone() } else { format!("{path} {child}") };
         command = command.mut_subcommand(child, |sub| walk(sub, &deeper));
     }
-    command
+    // Arguments under a heading of their own are sorted by name unless they are told their order.
+    let mut order = 0;
+    command.mut_args(|arg| {
+        order += 1;
+        chinese(arg).display_order(order)
+    })
+}
+
+/// clap writes `[default: …]` and the like in English only, so these are written here.
+fn chinese(arg: Arg) -> Arg {
+    let Some(help) = arg.get_help().map(StyledStr::to_string) else { return arg };
+    let mut short = of_help(&help).unwrap_or(&help).to_owned();
+    if !arg.get_default_values().is_empty() && !short.contains("[默认") {
+        let values: Vec<_> = arg.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
+        short.push_str(&format!(" [默认：{}]", values.join("、")));
+    }
+    if let Some(variable) = arg.get_env() {
+        short.push_str(&format!(" [环境变量：{}]", variable.to_string_lossy()));
+    }
+    let values = if arg.get_action().takes_values() { arg.get_possible_values() } else { Vec::new() };
+    let mut long = None;
+    if !values.is_empty() {
+        if values.iter().any(|value| value.get_help().is_some()) {
+            let lines = values.iter().map(|value| {
+                let about = value.get_help().map(StyledStr::to_string).unwrap_or_default();
+                format!("\n- {}：{}", value.get_name(), of_help(&about).unwrap_or(&about))
+            });
+            long = Some(format!("{short}\n可选：{}", lines.collect::<String>()));
+        }
+        let names: Vec<_> = values.iter().map(|value| value.get_name().to_owned()).collect();
+        short.push_str(&format!(" [可选：{}]", names.join("、")));
+    }
+    let heading = match arg.get_help_heading() {
+        Some(_) => "全局选项",
+        None if arg.is_positional() => "参数",
+        None => "选项",
+    };
+    let takes_values = arg.get_action().takes_values();
+    let arg = arg.help(short).help_heading(heading);
+    let arg = match long {
+        Some(long) => arg.long_help(long),
+        None => arg,
+    };
+    if !takes_values {
+        return arg;
+    }
+    arg.hide_default_value(true).hide_env(true).hide_possible_values(true)
+}
+
+fn of_help(english: &str) -> Option<&'static str> {
+    HELP.iter().find(|(known, _)| *known == english).map(|(_, chinese)| *chinese)
 }
 
 #[cfg(test)]
@@ -143,6 +330,28 @@ mod tests {
         let mut sorted = known;
         sorted.sort();
         assert_eq!(all, sorted);
+    }
+
+    fn helps(command: &Command, all: &mut std::collections::BTreeSet<String>) {
+        for arg in command.get_arguments() {
+            let help = arg.get_help().map(StyledStr::to_string);
+            all.insert(
+                help.unwrap_or_else(|| panic!("`{}` of `{}` has no help", arg.get_id(), command.get_name())),
+            );
+            for value in arg.get_possible_values() {
+                all.extend(value.get_help().map(StyledStr::to_string));
+            }
+        }
+        command.get_subcommands().for_each(|child| helps(child, all));
+    }
+
+    #[test]
+    fn every_argument_has_help_in_both_languages_and_no_entry_is_left_over() {
+        let mut all = std::collections::BTreeSet::new();
+        helps(&crate::args::Cli::command(), &mut all);
+        let known: std::collections::BTreeSet<_> =
+            HELP.iter().map(|(english, _)| (*english).to_owned()).collect();
+        assert_eq!(all, known);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Identities: names of skills and ids of agents. One canonical form each, checked once at the edge.
 
+use crate::Words;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Borrow;
 use std::fmt;
@@ -31,6 +32,23 @@ pub enum NameError {
     BadCharacter(char),
     #[error("the name is a reserved word")]
     Reserved,
+}
+
+impl NameError {
+    /// The sentence in both languages.
+    pub fn words(&self) -> Words {
+        let zh = match self {
+            Self::Empty => "名称为空".to_owned(),
+            Self::TooLong(found) => format!("名称有 {found} 个字符（上限 64）"),
+            Self::NotCanonical(points) => format!("名称含有隐藏或不规范的字符（{points}）"),
+            Self::UpperCase => "名称含有大写字母".to_owned(),
+            Self::OuterHyphen => "名称以连字符开头或结尾".to_owned(),
+            Self::DoubleHyphen => "名称含有连续的连字符".to_owned(),
+            Self::BadCharacter(bad) => format!("名称含有 {bad:?}（只能用字母、数字和连字符）"),
+            Self::Reserved => "名称是保留字".to_owned(),
+        };
+        Words { en: self.to_string(), zh }
+    }
 }
 
 /// Words with a meaning of their own where a skill name may stand.

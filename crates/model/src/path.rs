@@ -3,6 +3,7 @@
 //! The rules are those of all systems at once: what is unsafe on any of Linux, macOS or Windows is refused on each, so
 //! a skill checked here is safe there.
 
+use crate::Words;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 
@@ -33,6 +34,25 @@ pub enum PathError {
     Device(String),
     #[error("`{0}` is not portable: {1}")]
     NotPortable(String, &'static str),
+}
+
+impl PathError {
+    /// The sentence in both languages.
+    pub fn words(&self) -> Words {
+        let zh = match self {
+            Self::Empty => "路径为空".to_owned(),
+            Self::Long(found) => format!("路径长 {found} 字节（上限 1024）"),
+            Self::Absolute => "路径是绝对路径".to_owned(),
+            Self::Drive => "路径以盘符开头".to_owned(),
+            Self::Parent => "路径用 `..` 指向上级目录".to_owned(),
+            Self::Backslash => "路径含有反斜杠".to_owned(),
+            Self::Hidden(bad) => format!("路径含有 {bad:?}"),
+            Self::EmptyComponent => "路径中有空的部分".to_owned(),
+            Self::Device(name) => format!("`{name}` 在 Windows 上是设备名"),
+            Self::NotPortable(name, _) => format!("`{name}` 不能在所有系统上使用"),
+        };
+        Words { en: self.to_string(), zh }
+    }
 }
 
 /// Longer than any real skill path, shorter than what any system truncates.

@@ -239,11 +239,31 @@ pub(crate) fn yaml(path: &str, source: &str, error: &YamlError) -> Diagnostic {
             None,
         ),
     };
-    let diagnostic = Diagnostic::error(code, path, message).at(source, error.start, error.end);
+    let (start, end) = match &error.problem {
+        Problem::Syntax(info) if info.contains("tab") => {
+            tab_after(source, error.start).unwrap_or((error.start, error.end))
+        }
+        _ => (error.start, error.end),
+    };
+    let diagnostic = Diagnostic::error(code, path, message).at(source, start, end);
     match hint {
         Some(hint) => diagnostic.hint(hint),
         None => diagnostic,
     }
+}
+
+/// The first tab in an indentation from the line of `from` on: the parser points at the value before it.
+fn tab_after(source: &str, from: usize) -> Option<(usize, usize)> {
+    let from = source.get(..from)?.rfind('\n').map_or(0, |line_break| line_break + 1);
+    let mut start = from;
+    for line in source.get(from..)?.split_inclusive('\n') {
+        let indentation = line.len() - line.trim_start_matches([' ', '\t']).len();
+        if let Some(tab) = line.get(..indentation)?.find('\t') {
+            return Some((start + tab, start + tab + 1));
+        }
+        start += line.len();
+    }
+    None
 }
 
 /// The parser's sentence for people. Its common ones in plain words; any other as it is.

@@ -254,7 +254,8 @@ fn sk16_alias_bombs_and_deep_nesting_are_refused() {
 #[test]
 fn sk17_tabs_and_open_quotes_have_line_and_column() {
     for (lines, at) in [
-        ("name: pdf-tools\nmetadata:\n\tauthor: x", (4, 2)),
+        ("name: pdf-tools\nmetadata:\n\tauthor: x", (4, 1)),
+        ("name: pdf-tools\n\tdescription: d", (3, 1)),
         ("\tname: pdf-tools", (2, 1)),
         ("name: pdf-tools\ndescription: \"open", (3, 14)),
         ("name: pdf-tools\ndescription: 'open\nlicense: MIT", (3, 14)),

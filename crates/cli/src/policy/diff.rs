@@ -5,6 +5,7 @@ use crate::app::{App, SkillSelection};
 use crate::error::Outcome;
 use crate::printer::{paint, style};
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use fugato_model::{Exit, SkillName, words};
 use fugato_skill::policy::{self, Change};
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ pub struct DiffArgs {
     /// The profile after
     after: PathBuf,
     /// The mode to compare [default: each profile's]
-    #[arg(long, value_name = "MODE")]
+    #[arg(long, value_name = "MODE", add = ArgValueCandidates::new(crate::complete::modes))]
     mode: Option<String>,
     #[command(flatten)]
     selection: SkillSelection,

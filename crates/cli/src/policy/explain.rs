@@ -17,10 +17,10 @@ use fugato_skill::profile::Agent;
 pub struct ExplainArgs {
     #[command(flatten)]
     profile: ProfileArgs,
-    /// Only this agent
+    /// Only this agent [default: all]
     #[arg(long, value_name = "ID", add = ArgValueCandidates::new(crate::complete::agents))]
     agent: Option<String>,
-    /// Only this skill, installed or not
+    /// Only this skill, installed or not [default: all that the policy names]
     #[arg(long, value_name = "NAME", add = ArgValueCandidates::new(crate::complete::skills))]
     skill: Option<String>,
     /// Every installed skill, also those the policy does not mention
@@ -31,6 +31,13 @@ pub struct ExplainArgs {
 pub fn run(args: &ExplainArgs, app: &mut App) -> Outcome {
     let opened = open(&args.profile, app)?;
     let agents = opened.chosen(args.agent.as_deref())?;
+    if let Some(name) = &args.skill {
+        let is_nowhere =
+            |agent: &&Agent| matches!(opened.resolve(agent).why(name), Why::NotInstalled { listed: None });
+        if agents.iter().all(is_nowhere) {
+            return Err(crate::skill::unknown_skill(name, &opened.discovery.inventory));
+        }
+    }
     if app.out.json {
         let documents: Vec<_> = agents.iter().map(|agent| document(agent, &opened, args, app)).collect();
         app.out.json(&serde_json::json!({
@@ -44,6 +51,7 @@ pub fn run(args: &ExplainArgs, app: &mut App) -> Outcome {
         }
         print(agent, &opened, args, app)?;
     }
+    opened.tell_errors(&args.profile.profile, app);
     Ok(Exit::Ok)
 }
 
@@ -98,7 +106,10 @@ fn print(agent: &Agent, opened: &Opened, args: &ExplainArgs, app: &mut App) -> R
     let rule = resolution.rule();
     app.out.line(format!("  {}", paint(style::DIM, rule.in_lang(lang))))?;
     let mut table = Table::new(2);
-    for (name, why, skill) in traced(&resolution, args) {
+    let rows = traced(&resolution, args);
+    let is_denied = |why: &Why| matches!(why, Why::DeniedByMode { .. } | Why::DeniedByAgent { .. });
+    let denied = rows.iter().filter(|(_, why, _)| is_denied(why)).count();
+    for (name, why, skill) in rows {
         let (mark, look) = match why {
             _ if is_in_catalog(agent, &why, skill) => ("✓", style::GOOD),
             // Readable, but not announced.
@@ -116,17 +127,17 @@ fn print(agent: &Agent, opened: &Opened, args: &ExplainArgs, app: &mut App) -> R
         ]);
     }
     table.print(&mut app.out)?;
-    summary(agent, &resolution, app)
+    // With one skill asked for, the rest of the numbers would be about something else.
+    if args.skill.is_some() { Ok(()) } else { summary(agent, &resolution, denied, app) }
 }
 
 fn is_in_catalog(agent: &Agent, why: &Why, skill: Option<&Installed>) -> bool {
     agent.role.gets_catalog() && why.is_visible() && skill.is_some_and(|skill| !skill.head.is_unlisted())
 }
 
-fn summary(agent: &Agent, resolution: &Resolution<'_>, app: &mut App) -> Result<(), CliError> {
+fn summary(agent: &Agent, resolution: &Resolution<'_>, denied: usize, app: &mut App) -> Result<(), CliError> {
     let catalog = super::catalog_of(agent, resolution, app);
-    let (visible, denied, missing) =
-        (resolution.visible().count(), resolution.denied().len(), resolution.missing().len());
+    let (visible, missing) = (resolution.visible().count(), resolution.missing().len());
     let (tokens, bytes) = (catalog.tokens, catalog.text.len());
     let mut words = words!(
         "{visible} visible · {denied} denied · {missing} missing · catalog ≈ {tokens} tokens ({bytes} bytes)",

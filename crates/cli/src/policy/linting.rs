@@ -3,6 +3,7 @@
 use super::{read_profile_bytes, show_diagnostics};
 use crate::app::{App, SkillSelection};
 use crate::error::{CliError, Outcome};
+use crate::render;
 use clap::Args;
 use fugato_model::view::DiagnosticView;
 use fugato_model::{Diagnostic, Exit, words};
@@ -41,8 +42,10 @@ pub fn run(args: &LintArgs, app: &mut App) -> Outcome {
     } else {
         show_diagnostics(&diagnostics, app);
         let n = args.profiles.len();
+        let (profiles, en_errors, en_warnings) =
+            (render::count(n, "profile"), render::count(errors, "error"), render::count(warnings, "warning"));
         app.out.note(&words!(
-            "{n} profile(s): {errors} errors, {warnings} warnings",
+            "{profiles}: {en_errors}, {en_warnings}",
             "{n} 个配置：{errors} 个错误，{warnings} 个警告"
         ));
     }
@@ -55,8 +58,9 @@ pub fn lint_file(path: &Path, selection: &SkillSelection, app: &App) -> Result<V
     let parsed = Profile::parse_bytes(&app.show_path(path), &bytes);
     let mut diagnostics = parsed.diagnostics;
     if let Some(profile) = &parsed.profile {
-        let found = app.discover(&app.roots(selection, Some(profile)));
+        let found = app.discover(&app.roots(selection, Some(profile))?);
         diagnostics.extend(policy::lint(profile, &found.inventory));
     }
+    render::in_reading_order(&mut diagnostics);
     Ok(diagnostics)
 }

@@ -12,7 +12,7 @@ use crate::app::{App, SkillSelection};
 use crate::error::{CliError, Outcome};
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCandidates;
-use fugato_model::{Code, Diagnostic, Exit, words};
+use fugato_model::{Code, Diagnostic, Exit, Words, words};
 use fugato_runtime::Discovery;
 use fugato_skill::catalog::{self, Catalog};
 use fugato_skill::policy::{self, Resolution};
@@ -55,7 +55,7 @@ pub struct ProfileArgs {
     /// The profile (JSON or JSONC)
     pub profile: PathBuf,
     /// The mode to look at [default: the profile's]
-    #[arg(long, value_name = "MODE")]
+    #[arg(long, value_name = "MODE", add = ArgValueCandidates::new(crate::complete::modes))]
     pub mode: Option<String>,
     #[command(flatten)]
     pub selection: SkillSelection,
@@ -76,7 +76,19 @@ pub fn open(args: &ProfileArgs, app: &App) -> Result<Opened, CliError> {
         None => profile.mode,
         Some(text) => parse_mode(text)?,
     };
-    let discovery = app.discover(&app.roots(&args.selection, Some(&profile)));
+    if profile.policy(mode).is_none() {
+        let shown = app.show_path(&app.places.cwd.join(&args.profile));
+        let mut known: Vec<_> = Mode::ALL.iter().filter(|mode| profile.policy(**mode).is_some()).collect();
+        known.sort_by_key(|known| **known != profile.mode);
+        let known = known.iter().map(|mode| mode.as_str()).collect::<Vec<_>>().join(", ");
+        return Err(CliError::not_found(words!(
+            "profile `{shown}` has no mode `{mode}`",
+            "配置 `{shown}` 中没有 `{mode}` 模式"
+        ))
+        .code(Code::F0214)
+        .hint(words!("it has: {known}", "它有：{known}")));
+    }
+    let discovery = app.discover(&app.roots(&args.selection, Some(&profile))?);
     Ok(Opened { profile, mode, discovery })
 }
 
@@ -88,19 +100,25 @@ pub fn read_profile(path: &Path, app: &App) -> Result<Profile, CliError> {
     match parsed.profile {
         Some(profile) if !parsed.diagnostics.iter().any(Diagnostic::is_error) => Ok(profile),
         _ => {
-            let n = parsed.diagnostics.iter().filter(|d| d.is_error()).count();
+            let mut diagnostics = parsed.diagnostics;
+            crate::render::in_reading_order(&mut diagnostics);
+            let n = diagnostics.iter().filter(|d| d.is_error()).count();
+            let errors = crate::render::count(n, "error");
             Err(CliError::failed(words!(
-                "profile `{shown}` has {n} error(s); no agent gets anything from it",
+                "profile `{shown}` has {errors}; no agent gets anything from it",
                 "配置 `{shown}` 有 {n} 个错误；任何代理都不会得到技能"
             ))
-            .diagnostics(parsed.diagnostics))
+            .diagnostics(diagnostics))
         }
     }
 }
 
 /// Refuses what is plainly not a profile before reading it whole.
 pub fn read_profile_bytes(path: &Path) -> Result<Vec<u8>, CliError> {
-    let kind = std::fs::metadata(path).map_err(|error| CliError::io("read", path, &error))?;
+    let kind = std::fs::metadata(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => CliError::io("read", path, &error).hint(another_profile(path)),
+        _ => CliError::io("read", path, &error),
+    })?;
     if !kind.is_file() {
         let shown = path.display();
         return Err(CliError::failed(words!("`{shown}` is not a file", "`{shown}` 不是文件")));
@@ -114,6 +132,24 @@ pub fn read_profile_bytes(path: &Path) -> Result<Vec<u8>, CliError> {
         .code(Code::F0217));
     }
     std::fs::read(path).map_err(|error| CliError::io("read", path, &error))
+}
+
+/// What to type instead of a profile that does not exist.
+fn another_profile(path: &Path) -> Words {
+    let entries = path.parent().and_then(|dir| std::fs::read_dir(dir).ok()).into_iter().flatten();
+    let names: Vec<String> = entries
+        .filter_map(Result::ok)
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| Path::new(name).extension().is_some_and(|e| e == "json" || e == "jsonc"))
+        .collect();
+    let wanted = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    match fugato_model::nearest(wanted, names.iter().map(String::as_str)) {
+        Some(near) => words!("did you mean `{near}`?", "是不是想用 `{near}`？"),
+        None => words!(
+            "`fugato profile new director` writes a profile to start from",
+            "`fugato profile new director` 可写出一份起始配置"
+        ),
+    }
 }
 
 /// Well above the parser's own limit, which gives the better message; this one keeps memory bounded.
@@ -145,6 +181,19 @@ impl Opened {
         policy::resolve(&self.profile, self.mode, agent, &self.discovery.inventory)
     }
 
+    /// A person who asks what agents see should know that the policy itself is not sound.
+    pub fn tell_errors(&self, path: &Path, app: &mut App) {
+        let found = policy::lint(&self.profile, &self.discovery.inventory);
+        let n = found.iter().filter(|diagnostic| diagnostic.is_error()).count();
+        if n > 0 {
+            let (errors, path) = (crate::render::count(n, "error"), crate::render::shell_word(path));
+            app.out.note(&words!(
+                "this policy has {errors}: fugato policy lint {path}",
+                "这份策略有 {n} 个错误：fugato policy lint {path}"
+            ));
+        }
+    }
+
     /// The agents a command is about: one, or all.
     pub fn chosen(&self, id: Option<&str>) -> Result<Vec<&Agent>, CliError> {
         match id {
@@ -157,14 +206,14 @@ impl Opened {
 /// "As this agent would see it": `--as AGENT --profile FILE`.
 #[derive(Clone, Debug, Args)]
 pub struct AgentView {
-    /// Answer as this agent would be answered
+    /// Answer as this agent would be answered [default: as for a person]
     #[arg(long = "as", value_name = "AGENT", requires = "profile", add = ArgValueCandidates::new(crate::complete::agents))]
     as_agent: Option<String>,
     /// The profile that names the agent
     #[arg(long, value_name = "FILE", requires = "as_agent")]
     profile: Option<PathBuf>,
     /// The mode of the profile [default: the profile's]
-    #[arg(long, value_name = "MODE", requires = "profile")]
+    #[arg(long, value_name = "MODE", requires = "profile", add = ArgValueCandidates::new(crate::complete::modes))]
     mode: Option<String>,
 }
 

@@ -17,7 +17,7 @@ use fugato_skill::profile::Agent;
 pub struct ResolveArgs {
     #[command(flatten)]
     profile: ProfileArgs,
-    /// Only this agent
+    /// Only this agent [default: all]
     #[arg(long, value_name = "ID", add = ArgValueCandidates::new(crate::complete::agents))]
     agent: Option<String>,
     /// Print the catalog the agent's system message gets
@@ -39,6 +39,7 @@ pub fn run(args: &ResolveArgs, app: &mut App) -> Outcome {
         }
         print(agent, &opened, args.catalog, app)?;
     }
+    opened.tell_errors(&args.profile.profile, app);
     Ok(Exit::Ok)
 }
 

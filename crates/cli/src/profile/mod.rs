@@ -4,6 +4,7 @@ use crate::app::App;
 use crate::error::{CliError, Outcome};
 use crate::policy::parse_mode;
 use clap::{Args, Subcommand};
+use clap_complete::ArgValueCandidates;
 use fugato_model::{Exit, words};
 use fugato_skill::profile;
 use std::path::PathBuf;
@@ -21,6 +22,7 @@ pub enum ProfileCommand {
 #[derive(Debug, Args)]
 pub struct NewArgs {
     /// director, loop, spec, agenda or single
+    #[arg(add = ArgValueCandidates::new(crate::complete::modes))]
     mode: String,
     /// The file to write
     #[arg(long, short, value_name = "FILE", default_value = "profile.jsonc")]
@@ -32,8 +34,8 @@ pub struct NewArgs {
 
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// Only this mode
-    #[arg(long, value_name = "MODE")]
+    /// Only this mode [default: all]
+    #[arg(long, value_name = "MODE", add = ArgValueCandidates::new(crate::complete::modes))]
     mode: Option<String>,
 }
 
@@ -60,6 +62,12 @@ fn new(args: &NewArgs, app: &mut App) -> Outcome {
     let text = profile::template(mode, app.out.lang);
     fugato_runtime::write_atomically(&path, text.as_bytes())
         .map_err(|error| CliError::io("write", &path, &error))?;
+    if app.out.json {
+        app.out.json(&serde_json::json!({
+            "schema": "fugato.profile_new/v1", "mode": mode.as_str(), "path": path,
+        }))?;
+        return Ok(Exit::Ok);
+    }
     app.out.note(&words!(
         "wrote {shown}. Next: fugato policy explain {shown}",
         "已写入 {shown}。下一步：fugato policy explain {shown}"

@@ -13,7 +13,8 @@ pub fn diff(unified: &str) -> String {
             Some(b'@') => style::DIM,
             _ => style::PLAIN,
         };
-        out.push_str(&paint(style, line.replace('\u{1b}', "\\u{1b}")));
+        let shown: Vec<_> = line.split('\t').map(fugato_model::escape_for_terminal).collect();
+        out.push_str(&paint(style, shown.join("\t")));
         out.push('\n');
     }
     out

@@ -19,7 +19,7 @@ pub struct AddArgs {
     /// Where to install it
     #[arg(long, default_value = "global", value_name = "SCOPE", add = ArgValueCandidates::new(crate::complete::scopes))]
     scope: String,
-    /// Only these skills of the source (repeatable)
+    /// Only these skills of the source (repeatable) [default: the only one]
     #[arg(long = "skill", value_name = "NAME")]
     skills: Vec<String>,
     /// All skills of the source

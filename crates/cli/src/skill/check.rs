@@ -6,10 +6,10 @@ use crate::error::{CliError, Outcome};
 use crate::render;
 use clap::{Args, ValueEnum};
 use fugato_model::view::{DiagnosticView, SkillStatus};
-use fugato_model::{Diagnostic, Digest, Exit, Fix, RelPath, Scope, Words, words};
+use fugato_model::{Diagnostic, Digest, Exit, Fix, RelPath, Scope, words};
 use fugato_runtime::{Discovery, Root, SkillDir, discover_paths, manage};
 use fugato_skill::{Installed, SkillText, Strictness, check, digest_bytes, fix};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Check skill files and profiles.
@@ -20,8 +20,9 @@ pub struct CheckArgs {
     /// Hold skills to the rules of the reference validator
     #[arg(long)]
     strict: bool,
-    /// Repair what can be repaired without a question; `portable` also moves phases into a side file
-    #[arg(long, value_name = "HOW", num_args = 0..=1, default_missing_value = "safe")]
+    /// Repair what can be repaired without a question [default: nothing; without =HOW: safe]
+    // With `=` only: `--fix PATH` must not take the path for a level.
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true, default_missing_value = "safe")]
     fix: Option<FixLevel>,
     /// Check again whenever something changes
     #[arg(long)]
@@ -32,7 +33,9 @@ pub struct CheckArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FixLevel {
+    /// Quoting, names, slips of the pen
     Safe,
+    /// Also move phases into a side file that other validators accept
     Portable,
 }
 
@@ -41,7 +44,7 @@ pub fn run(args: &CheckArgs, app: &mut App) -> Outcome {
         return once(args, app);
     }
     let roots: Vec<Root> = if args.paths.is_empty() {
-        app.roots(&args.selection, None)
+        app.roots(&args.selection, None)?
     } else {
         args.paths.iter().map(|path| Root::new(Scope::Global, 0, app.places.cwd.join(path))).collect()
     };
@@ -67,20 +70,13 @@ fn once(args: &CheckArgs, app: &mut App) -> Outcome {
     let mut findings = look(args, app)?;
     if let Some(level) = args.fix {
         let repaired = repair(&findings, level, app)?;
-        app.out.note(&words!("repaired {repaired} file(s)", "已修复 {repaired} 个文件"));
+        let files = render::count(repaired, "file");
+        app.out.note(&words!("repaired {files}", "已修复 {repaired} 个文件"));
         if repaired > 0 {
             findings = look(args, app)?;
         }
     }
-    let mut problems: Vec<Diagnostic> = Vec::new();
-    for skill in findings.discovery.inventory.all() {
-        problems.extend(skill.diagnostics.iter().cloned());
-        if args.strict {
-            problems.extend(strict_problems(skill, app));
-        }
-    }
-    problems.extend(findings.profiles.iter().flat_map(|(_, diagnostics)| diagnostics.iter().cloned()));
-    problems.extend(findings.discovery.notes.iter().cloned());
+    let problems = all_problems(&findings, args, app);
     let errors = problems.iter().filter(|problem| problem.is_error()).count();
     let exit = if errors > 0 { Exit::Failed } else { Exit::Ok };
     if app.out.json {
@@ -91,16 +87,35 @@ fn once(args: &CheckArgs, app: &mut App) -> Outcome {
     Ok(exit)
 }
 
+/// File by file, each in reading order, with paths as one would type them from here.
+fn all_problems(findings: &Findings, args: &CheckArgs, app: &App) -> Vec<Diagnostic> {
+    let mut problems: Vec<Diagnostic> = Vec::new();
+    for skill in findings.discovery.inventory.all() {
+        let mut of_skill = skill.diagnostics.clone();
+        if args.strict {
+            of_skill.extend(strict_problems(skill, app));
+        }
+        render::in_reading_order(&mut of_skill);
+        problems.append(&mut of_skill);
+    }
+    problems.extend(findings.profiles.iter().flat_map(|(_, diagnostics)| diagnostics.iter().cloned()));
+    problems.extend(findings.discovery.notes.iter().cloned());
+    for problem in &mut problems {
+        problem.path = app.show_path(Path::new(&problem.path));
+    }
+    problems
+}
+
 fn look(args: &CheckArgs, app: &App) -> Result<Findings, CliError> {
     if args.paths.is_empty() {
-        let roots = app.roots(&args.selection, None);
+        let roots = app.roots(&args.selection, None)?;
         return Ok(Findings { discovery: app.discover(&roots), profiles: Vec::new() });
     }
     let mut trees = Vec::new();
     let mut profiles = Vec::new();
     for path in &args.paths {
         let full = app.places.cwd.join(path);
-        let kind = std::fs::metadata(&full).map_err(|error| CliError::io("check", path, &error))?;
+        let kind = std::fs::metadata(&full).map_err(|error| not_there(path, &error, args))?;
         let is_json = full.extension().is_some_and(|e| e == "json" || e == "jsonc");
         if kind.is_file() && is_json {
             let diagnostics = crate::policy::lint_file(&full, &args.selection, app)?;
@@ -118,6 +133,18 @@ fn look(args: &CheckArgs, app: &App) -> Result<Findings, CliError> {
         )));
     }
     Ok(Findings { discovery, profiles })
+}
+
+fn not_there(path: &Path, error: &std::io::Error, args: &CheckArgs) -> CliError {
+    let cli = CliError::io("check", path, error);
+    let level = path.to_str().and_then(|text| FixLevel::from_str(text, true).ok());
+    match level.filter(|_| args.fix.is_some()) {
+        Some(_) => {
+            let level = path.display();
+            cli.hint(words!("did you mean `--fix={level}`?", "是不是想用 `--fix={level}`？"))
+        }
+        None => cli,
+    }
 }
 
 /// What the reference validator says in addition.
@@ -183,7 +210,10 @@ fn print_json(
 ) -> Result<(), CliError> {
     let inventory = &findings.discovery.inventory;
     let lang = app.out.lang;
-    let skills: Vec<_> = inventory.all().iter().map(|skill| view(skill, inventory, app)).collect();
+    let mut skills: Vec<_> = inventory.all().iter().map(|skill| view(skill, inventory, app)).collect();
+    for diagnostic in skills.iter_mut().flat_map(|skill| &mut skill.diagnostics) {
+        diagnostic.path = app.show_path(Path::new(&diagnostic.path));
+    }
     let profiles: Vec<_> = findings.profiles.iter().map(|(path, _)| app.show_path(path)).collect();
     let count = |status| inventory.all().iter().filter(|skill| skill.status() == status).count();
     let diagnostics: Vec<_> = problems.iter().map(|problem| DiagnosticView::new(problem, lang)).collect();
@@ -215,44 +245,64 @@ fn print_text(
         app.out.line(text)?;
         app.out.line("")?;
     }
+    summary(findings, problems, app);
+    next_step(findings, problems, args, app);
+    Ok(())
+}
+
+fn summary(findings: &Findings, problems: &[Diagnostic], app: &mut App) {
     let inventory = &findings.discovery.inventory;
     let count = |status| inventory.all().iter().filter(|skill| skill.status() == status).count();
-    let (total, ok, warning, invalid) =
-        (inventory.len(), count(SkillStatus::Ok), count(SkillStatus::Warning), count(SkillStatus::Invalid));
+    let (ok, warning, invalid) =
+        (count(SkillStatus::Ok), count(SkillStatus::Warning), count(SkillStatus::Invalid));
+    let (total, skills) = (inventory.len(), render::count(inventory.len(), "skill"));
     let mut words = words!(
-        "{total} skills: {ok} ok, {warning} with warnings, {invalid} invalid",
-        "共 {total} 个技能：{ok} 个正常，{warning} 个有警告，{invalid} 个无效"
+        "{skills}: {ok} ok, {warning} with problems, {invalid} invalid",
+        "共 {total} 个技能：{ok} 个正常，{warning} 个有问题，{invalid} 个无效"
     );
     if !findings.profiles.is_empty() {
         let n = findings.profiles.len();
-        words.en = format!("{}; {n} profile(s)", words.en);
-        words.zh = format!("{};{n} 个配置", words.zh);
+        words.en = format!("{}; {}", words.en, render::count(n, "profile"));
+        words.zh = format!("{}；{n} 个配置", words.zh);
     }
     let errors = problems.iter().filter(|problem| problem.is_error()).count();
     let rest = problems.len() - errors;
     if !problems.is_empty() {
-        words.en = format!("{} · {errors} errors, {rest} warnings", words.en);
+        let (en_errors, en_rest) = (render::count(errors, "error"), render::count(rest, "warning"));
+        words.en = format!("{} · {en_errors}, {en_rest}", words.en);
         words.zh = format!("{} · {errors} 个错误，{rest} 个警告", words.zh);
     }
     app.out.note(&words);
-    next_step(problems, args, app);
-    Ok(())
 }
 
-fn next_step(problems: &[Diagnostic], args: &CheckArgs, app: &mut App) {
-    if args.fix.is_none() && problems.iter().any(|problem| problem.fix.is_some()) {
-        let paths: Vec<_> = args.paths.iter().map(|path| path.display().to_string()).collect();
-        let paths = if paths.is_empty() { String::new() } else { format!(" {}", paths.join(" ")) };
+/// Longer commands are not repeated to the person who has just typed them.
+const MAX_REPEATED: usize = 60;
+
+fn next_step(findings: &Findings, problems: &[Diagnostic], args: &CheckArgs, app: &mut App) {
+    if findings.discovery.inventory.is_empty() && findings.profiles.is_empty() {
         app.out.note(&words!(
-            "some of this can be repaired for you: fugato skill check{paths} --fix",
-            "其中一部分可以自动修复：fugato skill check{paths} --fix"
+            "make a skill: fugato skill new my-first-skill; see where I looked: fugato skill ls",
+            "新建技能：fugato skill new my-first-skill；查看查找过的目录：fugato skill ls"
         ));
     }
-    if let Some(first) = problems.first() {
-        let code = first.code;
-        app.out.note(&Words {
-            en: format!("more about a code: fugato explain {code}"),
-            zh: format!("了解代码含义：fugato explain {code}"),
+    let repairable = problems.iter().filter(|problem| problem.fix.is_some()).count();
+    if args.fix.is_none() && repairable > 0 {
+        let paths: String = args.paths.iter().map(|path| format!(" {}", render::shell_word(path))).collect();
+        app.out.note(&if paths.len() > MAX_REPEATED {
+            words!(
+                "{repairable} of these can be repaired for you: the same command with --fix",
+                "其中 {repairable} 个可以自动修复：在同一命令后加上 --fix"
+            )
+        } else {
+            words!(
+                "{repairable} of these can be repaired for you: fugato skill check{paths} --fix",
+                "其中 {repairable} 个可以自动修复：fugato skill check{paths} --fix"
+            )
         });
+    }
+    let worst = problems.iter().find(|problem| problem.is_error()).or_else(|| problems.first());
+    if let Some(code) = worst.map(|problem| problem.code) {
+        app.out
+            .note(&words!("more about a code: fugato explain {code}", "了解代码含义：fugato explain {code}"));
     }
 }

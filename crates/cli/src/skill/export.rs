@@ -43,6 +43,6 @@ pub fn run(args: &ExportArgs, app: &mut App) -> Outcome {
         }))?;
         return Ok(Exit::Ok);
     }
-    app.out.note(&words!("wrote {shown} ({size} bytes)", "已写入 {shown}({size} 字节)"));
+    app.out.note(&words!("wrote {shown} ({size} bytes)", "已写入 {shown}（{size} 字节）"));
     Ok(Exit::Ok)
 }

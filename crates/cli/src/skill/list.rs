@@ -17,9 +17,9 @@ use std::time::Duration;
 /// List the skills that are here.
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// Only names, descriptions and tags with this text
+    /// Only names, descriptions and tags with this text [default: all]
     query: Option<String>,
-    /// Only this scope
+    /// Only this scope [default: all]
     #[arg(long, value_name = "SCOPE", add = ArgValueCandidates::new(crate::complete::scopes))]
     scope: Option<String>,
     /// Only skills with problems
@@ -45,7 +45,7 @@ pub fn run(args: &ListArgs, app: &mut App) -> Outcome {
         Some(fugato_model::Scope::Character(name)) => selection.character = Some(name.clone()),
         _ => {}
     }
-    let roots = app.roots(&selection, None);
+    let roots = app.roots(&selection, None)?;
     // Watching starts before the first look, so that no change falls between.
     let watch = args.watch.then(|| start_watch(&roots)).transpose()?;
     print(args, scope.as_ref(), &roots, &app.discover(&roots), app)?;
@@ -92,6 +92,12 @@ fn print(
     if inventory.is_empty() {
         return teach(roots, app);
     }
+    if shown.is_empty() {
+        let here = crate::render::count(inventory.len(), "skill");
+        let total = inventory.len();
+        app.out.note(&words!("no match in {here}", "在 {total} 个技能中没有符合条件的"));
+        return Ok(());
+    }
     table(&shown, inventory, app)?;
     summary(&shown, inventory, app);
     Ok(())
@@ -134,7 +140,7 @@ fn table(shown: &[&Installed], inventory: &Inventory, app: &mut App) -> Result<(
     table.print(&mut app.out)
 }
 
-fn kind_word(skill: &Installed, lang: Lang) -> &'static str {
+pub fn kind_word(skill: &Installed, lang: Lang) -> &'static str {
     use fugato_skill::Kind;
     match (skill.head.kind, lang) {
         (kind, Lang::En) => kind.as_str(),
@@ -158,10 +164,10 @@ fn summary(shown: &[&Installed], inventory: &Inventory, app: &mut App) {
     let count = |status| shown.iter().filter(|skill| skill.status() == status).count();
     let (total, warning, invalid) = (shown.len(), count(SkillStatus::Warning), count(SkillStatus::Invalid));
     let shadowed = shown.iter().filter(|skill| inventory.is_shadowed(skill)).count();
-    let mut en = format!("{total} {}", if total == 1 { "skill" } else { "skills" });
+    let mut en = crate::render::count(total, "skill");
     let mut zh = format!("{total} 个技能");
     for (n, en_word, zh_word) in
-        [(warning, "with warnings", "有警告"), (invalid, "invalid", "无效"), (shadowed, "shadowed", "被遮蔽")]
+        [(warning, "with problems", "有问题"), (invalid, "invalid", "无效"), (shadowed, "shadowed", "被遮蔽")]
     {
         if n > 0 {
             en = format!("{en} · {n} {en_word}");
@@ -169,8 +175,8 @@ fn summary(shown: &[&Installed], inventory: &Inventory, app: &mut App) {
         }
     }
     if warning + invalid > 0 {
-        en.push_str("   fugato skill check shows what to repair");
-        zh.push_str("   用 fugato skill check 查看如何修复");
+        en.push_str("\nwhat to repair: fugato skill check");
+        zh.push_str("\n查看如何修复：fugato skill check");
     }
     app.out.note(&fugato_model::Words { en, zh });
 }
@@ -180,8 +186,8 @@ fn teach(roots: &[Root], app: &mut App) -> Result<(), CliError> {
     let places: Vec<_> = roots.iter().map(|root| app.show_path(&root.path)).collect();
     let places = places.join("\n  ");
     let words = words!(
-        "No skills here yet. Looked in:\n  {places}\n\nMake one:      fugato skill new my-first-skill\nInstall one:   fugato skill add PATH-OR-ZIP\nLook elsewhere: fugato skill ls --skills DIR\nSee a tour:    fugato demo",
-        "这里还没有技能。已查找：\n  {places}\n\n新建一个：   fugato skill new my-first-skill\n安装一个：   fugato skill add 路径或压缩包\n换个目录找：fugato skill ls --skills 目录\n看个演示：   fugato demo"
+        "No skills here yet. Looked in:\n  {places}\n\nMake one:       fugato skill new my-first-skill\nInstall one:    fugato skill add PATH-OR-ZIP\nLook elsewhere: fugato skill ls --skills DIR\nSee a tour:     fugato demo",
+        "这里还没有技能。已查找：\n  {places}\n\n新建一个：    fugato skill new my-first-skill\n安装一个：    fugato skill add 路径或压缩包\n换个目录找：  fugato skill ls --skills 目录\n看个演示：    fugato demo"
     );
     let text = app.out.say(&words).to_owned();
     app.out.line(text)

@@ -4,7 +4,7 @@ use super::manage_error;
 use crate::app::{App, SkillSelection};
 use crate::error::{CliError, Outcome};
 use crate::printer::style;
-use crate::render::{Cell, Table};
+use crate::render::{self, Cell, Table};
 use clap::Args;
 use fugato_model::{Exit, Words, words};
 use fugato_runtime::manage;
@@ -36,7 +36,7 @@ pub struct VerifyArgs {
 }
 
 pub fn run_lock(args: &LockArgs, app: &mut App) -> Outcome {
-    let inventory = app.discover(&app.roots(&args.selection, None)).inventory;
+    let inventory = app.discover(&app.roots(&args.selection, None)?).inventory;
     let mut skills = Vec::new();
     if args.names.is_empty() {
         let effective = inventory.all().iter().filter(|s| s.usable && !inventory.is_shadowed(s));
@@ -58,7 +58,8 @@ pub fn run_lock(args: &LockArgs, app: &mut App) -> Outcome {
         app.out.raw(text.as_bytes())?;
         return Ok(Exit::Ok);
     }
-    app.out.note(&words!("pinned {n} skills in {shown}", "已在 {shown} 中固定 {n} 个技能"));
+    let skills = render::count(n, "skill");
+    app.out.note(&words!("pinned {skills} in {shown}", "已在 {shown} 中固定 {n} 个技能"));
     Ok(Exit::Ok)
 }
 
@@ -72,7 +73,7 @@ pub fn run_verify(args: &VerifyArgs, app: &mut App) -> Outcome {
         CliError::failed(words!("the lock file cannot be used", "锁定文件无法使用"))
             .diagnostics(vec![*diagnostic])
     })?;
-    let inventory = app.discover(&app.roots(&args.selection, None)).inventory;
+    let inventory = app.discover(&app.roots(&args.selection, None)?).inventory;
     let drifts = manage::verify(&app.places, &lock, &inventory).map_err(|error| manage_error(&error))?;
     let failed = drifts.iter().any(is_failure);
     if app.out.json {
@@ -88,12 +89,23 @@ pub fn run_verify(args: &VerifyArgs, app: &mut App) -> Outcome {
             ]);
         }
         table.print(&mut app.out)?;
-        let n = lock.skills.len();
-        if !failed {
-            app.out.note(&words!("{n} pinned skills are as they were", "{n} 个固定的技能没有变化"));
-        }
+        summary(lock.skills.len(), &drifts, app);
     }
     Ok(if failed { Exit::Failed } else { Exit::Ok })
+}
+
+fn summary(pinned: usize, drifts: &[Drift], app: &mut App) {
+    let changed = drifts.iter().filter(|drift| is_failure(drift)).count();
+    let skills = render::count(pinned, "pinned skill");
+    if changed == 0 {
+        let are = if pinned == 1 { "is" } else { "are" };
+        app.out.note(&words!("{skills} {are} as pinned", "{pinned} 个固定的技能没有变化"));
+    } else {
+        app.out.note(&words!(
+            "{changed} of {skills} differ; to accept what is installed: fugato skill lock",
+            "{pinned} 个固定的技能中有 {changed} 个不同；要接受现状：fugato skill lock"
+        ));
+    }
 }
 
 /// A skill that nobody pinned is news, not a failure.

@@ -84,7 +84,7 @@ pub struct OneSkill {
     /// Name of the skill
     #[arg(add = ArgValueCandidates::new(crate::complete::skills))]
     pub name: String,
-    /// Take the one of this scope, when several have the name
+    /// Take the one of this scope, when several have the name [default: the one that wins]
     #[arg(long, value_name = "SCOPE", add = ArgValueCandidates::new(crate::complete::scopes))]
     pub scope: Option<String>,
     #[command(flatten)]
@@ -101,7 +101,7 @@ impl OneSkill {
             Some(Scope::Character(name)) => selection.character = selection.character.or(Some(name.clone())),
             _ => {}
         }
-        let inventory = app.discover(&app.roots(&selection, None)).inventory;
+        let inventory = app.discover(&app.roots(&selection, None)?).inventory;
         let found = match &scope {
             None => inventory.get(&self.name).or_else(|| inventory.broken(&self.name)),
             Some(scope) => {
@@ -123,10 +123,14 @@ pub fn unknown_skill(name: &str, inventory: &Inventory) -> CliError {
 
 pub fn parse_scope(text: &str) -> Result<Scope, CliError> {
     text.parse().map_err(|error: fugato_model::ScopeError| {
-        CliError::usage(words!("{error}", "{error}")).hint(words!(
-            "scopes: global, project, preset:NAME, character:NAME",
-            "可用的范围：global、project、preset:名称、character:名称"
-        ))
+        let cli = CliError::usage(error.words());
+        match fugato_model::nearest(text, ["global", "project"]) {
+            Some(near) => cli.hint(words!("did you mean `{near}`?", "是不是想用 `{near}`？")),
+            None => cli.hint(words!(
+                "scopes: global, project, preset:NAME, character:NAME",
+                "可用的范围：global、project、preset:名称、character:名称"
+            )),
+        }
     })
 }
 
@@ -148,7 +152,9 @@ pub fn view(skill: &Installed, inventory: &Inventory, app: &App) -> SkillView {
 }
 
 pub fn diagnostic_views(skill: &Installed, lang: Lang) -> Vec<DiagnosticView> {
-    skill.diagnostics.iter().map(|diagnostic| DiagnosticView::new(diagnostic, lang)).collect()
+    let mut diagnostics = skill.diagnostics.clone();
+    crate::render::in_reading_order(&mut diagnostics);
+    diagnostics.iter().map(|diagnostic| DiagnosticView::new(diagnostic, lang)).collect()
 }
 
 /// Errors of the management room at the boundary.
@@ -156,6 +162,10 @@ pub fn manage_error(error: &fugato_runtime::manage::ManageError) -> CliError {
     use fugato_runtime::manage::ManageError;
     let cli = CliError::new(error.exit(), error.words()).code(error.code());
     let cli = match error {
+        ManageError::Disk(_) if error.hint().is_none() => cli.hint(words!(
+            "is the place right? `fugato doctor` tells, FUGATO_HOME and --scope choose another",
+            "位置是否正确？`fugato doctor` 可以检查，FUGATO_HOME 和 --scope 可另选位置"
+        )),
         ManageError::Invalid(diagnostics) => CliError {
             message: words!("nothing was changed", "没有做任何更改"),
             code: None,
@@ -164,7 +174,8 @@ pub fn manage_error(error: &fugato_runtime::manage::ManageError) -> CliError {
         _ => cli,
     };
     match error.hint() {
-        Some(hint) => cli.hint(hint),
-        None => cli,
+        // Diagnostics carry their own.
+        Some(hint) if cli.diagnostics.is_empty() => cli.hint(hint),
+        _ => cli,
     }
 }

@@ -5,7 +5,7 @@ use crate::app::App;
 use crate::error::{CliError, Outcome};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_model::{Exit, SkillName, words};
+use fugato_model::{Exit, SkillName, Words, words};
 use fugato_runtime::manage;
 use fugato_skill::profile::Profile;
 use std::path::PathBuf;
@@ -47,7 +47,7 @@ pub fn run_move(args: &MoveArgs, app: &mut App) -> Outcome {
     let (from, shown) = (skill.scope, app.show_path(&dir));
     app.out.note(&words!(
         "moved `{name}` from {from} to {scope}: {shown}",
-        "已将 `{name}` 从 {from} 移到 {scope}:{shown}"
+        "已将 `{name}` 从 {from} 移到 {scope}：{shown}"
     ));
     Ok(Exit::Ok)
 }
@@ -55,7 +55,8 @@ pub fn run_move(args: &MoveArgs, app: &mut App) -> Outcome {
 pub fn run_rename(args: &RenameArgs, app: &mut App) -> Outcome {
     let to = SkillName::parse(&args.to).map_err(|error| {
         let shown = fugato_model::escape_for_terminal(&args.to).into_owned();
-        let cli = CliError::usage(words!("name `{shown}`: {error}", "名称 `{shown}`:{error}"));
+        let Words { en, zh } = error.words();
+        let cli = CliError::usage(words!("name `{shown}`: {en}", "名称 `{shown}`：{zh}"));
         match SkillName::suggest(&args.to) {
             Some(better) => cli.hint(words!("try `{better}`", "可以用 `{better}`")),
             None => cli,
@@ -76,7 +77,7 @@ pub fn run_rename(args: &RenameArgs, app: &mut App) -> Outcome {
         return Ok(Exit::Ok);
     }
     let shown = app.show_path(&dir);
-    app.out.note(&words!("renamed `{from}` to `{to}`: {shown}", "已将 `{from}` 重命名为 `{to}`:{shown}"));
+    app.out.note(&words!("renamed `{from}` to `{to}`: {shown}", "已将 `{from}` 重命名为 `{to}`：{shown}"));
     for place in &stale {
         app.out.note(&words!("{place} still says `{from}`", "{place} 仍写着 `{from}`"));
     }

@@ -6,7 +6,7 @@ use crate::error::{CliError, Outcome};
 use crate::policy::AgentView;
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_model::{Exit, RelPath, words};
+use fugato_model::{Exit, RelPath, Words, words};
 use fugato_runtime::{FileError, SkillDir};
 use fugato_skill::tools;
 
@@ -21,7 +21,7 @@ pub struct ReadArgs {
     /// First line, or the `line:byte` cursor of an earlier answer
     #[arg(long, value_name = "LINE", default_value = "1")]
     offset: String,
-    /// At most this many lines
+    /// At most this many lines [default: as many as fit into 51,200 bytes]
     #[arg(long, value_name = "LINES", allow_negative_numbers = true)]
     limit: Option<usize>,
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub fn run(args: &ReadArgs, app: &mut App) -> Outcome {
             None => return Err(not_available(&args.name, &seen.agent_id())),
         }
     } else {
-        let inventory = app.discover(&app.roots(&args.selection, None)).inventory;
+        let inventory = app.discover(&app.roots(&args.selection, None)?).inventory;
         match inventory.get(&args.name).or_else(|| inventory.broken(&args.name)) {
             Some(skill) => skill.clone(),
             None => return Err(unknown_skill(&args.name, &inventory)),
@@ -48,7 +48,8 @@ pub fn run(args: &ReadArgs, app: &mut App) -> Outcome {
     let path = args.path.clone().unwrap_or_else(|| skill.file.clone());
     let path = RelPath::parse(&path).map_err(|error| {
         let shown = fugato_model::escape_for_terminal(&path).into_owned();
-        CliError::usage(words!("`{shown}`: {error}", "`{shown}`:{error}"))
+        let Words { en, zh } = error.words();
+        CliError::usage(words!("`{shown}`: {en}", "`{shown}`：{zh}"))
     })?;
     let dir = SkillDir::open(&skill.dir).map_err(|error| file_error(&path, &error))?;
     let bytes = dir.read(&path).map_err(|error| match error {
@@ -62,18 +63,18 @@ pub fn run(args: &ReadArgs, app: &mut App) -> Outcome {
         }
         error => file_error(&path, &error),
     })?;
-    let offset = args
-        .offset
-        .parse()
-        .map_err(|error| CliError::usage(words!("--offset: {error}", "--offset：{error}")))?;
+    let offset = args.offset.parse().map_err(|error: tools::OffsetError| {
+        let text = fugato_model::escape_for_terminal(&error.0).into_owned();
+        CliError::usage(words!(
+            "--offset: {error}",
+            "--offset：`{text}` 不是行号（应为 `行` 或 `行:字节`，从 1 开始）"
+        ))
+    })?;
     let page = tools::read(&skill.label(), path.as_str(), &bytes, offset, args.limit)
         .map_err(|error| CliError::failed(error.words()))?;
     if app.out.json {
-        let mut document = serde_json::to_value(&page).map_err(|error| CliError::internal(&error))?;
-        if let Some(object) = document.as_object_mut() {
-            object.insert("schema".into(), "fugato.skill_read/v1".into());
-        }
-        app.out.json(&document)?;
+        let document = serde_json::to_value(&page).map_err(|error| CliError::internal(&error))?;
+        app.out.document("fugato.skill_read/v1", document)?;
         return Ok(Exit::Ok);
     }
     app.out.raw(page.content.as_bytes())?;
@@ -97,5 +98,6 @@ fn not_available(name: &str, agent: &str) -> CliError {
 }
 
 fn file_error(path: &RelPath, error: &FileError) -> CliError {
-    CliError::failed(words!("cannot read `{path}`: {error}", "无法读取 `{path}`:{error}"))
+    let Words { en, zh } = error.words();
+    CliError::failed(words!("cannot read `{path}`: {en}", "无法读取 `{path}`：{zh}"))
 }

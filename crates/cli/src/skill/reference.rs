@@ -5,7 +5,7 @@
 use crate::app::App;
 use crate::error::{CliError, Outcome};
 use clap::Args;
-use fugato_model::{Exit, words};
+use fugato_model::{Code, Exit, words};
 use fugato_skill::reference;
 use std::path::{Path, PathBuf};
 
@@ -36,12 +36,18 @@ pub struct ToPromptArgs {
 
 pub fn validate(args: &ValidateArgs, app: &mut App) -> Outcome {
     let dir = skill_dir(&args.skill_path, app)?;
-    let found = Found::read(&dir)?;
+    let found = Found::read(&dir, app)?;
     let errors = if found.is_dir {
         reference::validate(found.target())
     } else {
         vec![reference::not_a_directory(&found.dir)]
     };
+    if app.out.json {
+        app.out.json(&serde_json::json!({
+            "schema": "fugato.validate/v1", "ok": errors.is_empty(), "path": found.dir, "errors": errors,
+        }))?;
+        return Ok(if errors.is_empty() { Exit::Ok } else { Exit::Failed });
+    }
     if errors.is_empty() {
         app.out.line(format!("Valid skill: {}", dir.display()))?;
         return Ok(Exit::Ok);
@@ -56,17 +62,31 @@ pub fn validate(args: &ValidateArgs, app: &mut App) -> Outcome {
 pub fn read_properties(args: &ReadPropertiesArgs, app: &mut App) -> Outcome {
     if args.frontmatter {
         let file = app.places.cwd.join(&args.skill_path);
-        let content = std::fs::read_to_string(&file).map_err(|error| CliError::io("read", &file, &error))?;
+        let content = String::from_utf8(read_bounded(&file)?).map_err(|error| {
+            let shown = file.display();
+            CliError::failed(words!("`{shown}`: {error}", "`{shown}`：{error}")).code(Code::F0103)
+        })?;
         return match reference::parse(&content) {
             Ok((frontmatter, body)) => {
-                app.out.json(&serde_json::json!({"frontmatter": frontmatter, "body": body}))?;
+                let document = serde_json::json!({"frontmatter": frontmatter, "body": body});
+                if app.out.json {
+                    app.out.document("fugato.frontmatter/v1", document)?;
+                } else {
+                    app.out.json(&document)?;
+                }
                 Ok(Exit::Ok)
             }
             Err(error) => failed(&error, app),
         };
     }
-    let found = Found::read(&skill_dir(&args.skill_path, app)?)?;
+    let found = Found::read(&skill_dir(&args.skill_path, app)?, app)?;
     match reference::properties(found.target()) {
+        Ok(properties) if app.out.json => {
+            let document =
+                serde_json::from_str(&properties.to_json()).map_err(|error| CliError::internal(&error))?;
+            app.out.document("fugato.properties/v1", document)?;
+            Ok(Exit::Ok)
+        }
         Ok(properties) => {
             app.out.line(properties.to_json())?;
             Ok(Exit::Ok)
@@ -81,11 +101,15 @@ pub fn to_prompt(args: &ToPromptArgs, app: &mut App) -> Outcome {
         let dir = skill_dir(path, app)?;
         let dir =
             app.places.cwd.join(&dir).canonicalize().map_err(|error| CliError::io("read", &dir, &error))?;
-        found.push(Found::read(&dir)?);
+        found.push(Found::read(&dir, app)?);
     }
     let targets: Vec<_> = found.iter().map(Found::target).collect();
     match reference::to_prompt(&targets) {
         Ok(prompt) => {
+            if app.out.json {
+                app.out.json(&serde_json::json!({"schema": "fugato.prompt/v1", "prompt": prompt}))?;
+                return Ok(Exit::Ok);
+            }
             app.out.line(prompt)?;
             Ok(Exit::Ok)
         }
@@ -94,8 +118,28 @@ pub fn to_prompt(args: &ToPromptArgs, app: &mut App) -> Outcome {
 }
 
 fn failed(error: &reference::ReferenceError, app: &mut App) -> Outcome {
+    if app.out.json {
+        return Err(CliError::failed(words!("{error}", "{error}")));
+    }
     app.out.aside(&format!("Error: {error}"));
     Ok(Exit::Failed)
+}
+
+/// The reference has no limit; a file past this is somebody's data, and memory has one.
+const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
+
+fn read_bounded(path: &Path) -> Result<Vec<u8>, CliError> {
+    let failed = |error| CliError::io("read", path, &error);
+    let size = std::fs::metadata(path).map_err(failed)?.len();
+    if size > MAX_FILE_BYTES {
+        let shown = path.display();
+        return Err(CliError::failed(words!(
+            "`{shown}` has {size} bytes (limit {MAX_FILE_BYTES})",
+            "`{shown}` 有 {size} 字节（上限 {MAX_FILE_BYTES}）"
+        ))
+        .code(Code::F0122));
+    }
+    std::fs::read(path).map_err(failed)
 }
 
 /// A skill directory as the reference looks at it.
@@ -108,18 +152,18 @@ struct Found {
 
 impl Found {
     /// The upper-case file is preferred, as the reference does.
-    fn read(dir: &Path) -> Result<Self, CliError> {
+    fn read(dir: &Path, app: &App) -> Result<Self, CliError> {
+        let full = app.places.cwd.join(dir);
         let mut found = Self {
             dir: dir.display().to_string(),
-            dir_name: dir_name(dir),
-            is_dir: dir.is_dir(),
+            dir_name: dir_name(&full),
+            is_dir: full.is_dir(),
             file: None,
         };
         for name in ["SKILL.md", "skill.md"] {
-            let path = dir.join(name);
+            let path = full.join(name);
             if path.is_file() {
-                let bytes = std::fs::read(&path).map_err(|error| CliError::io("read", &path, &error))?;
-                found.file = Some((name, bytes));
+                found.file = Some((name, read_bounded(&path)?));
                 break;
             }
         }

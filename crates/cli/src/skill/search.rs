@@ -5,9 +5,10 @@ use crate::app::{App, SkillSelection};
 use crate::error::{CliError, Outcome};
 use crate::policy::AgentView;
 use crate::printer::{paint, style};
+use crate::render;
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_model::{Exit, RelPath, words};
+use fugato_model::{Exit, RelPath, Words, words};
 use fugato_runtime::SkillDir;
 use fugato_skill::Installed;
 use fugato_skill::tools::{Hit, Search};
@@ -17,10 +18,10 @@ use fugato_skill::tools::{Hit, Search};
 pub struct SearchArgs {
     /// The text to find (any script; upper and lower case are the same)
     query: String,
-    /// Only in this skill
+    /// Only in this skill [default: in all]
     #[arg(long = "in", value_name = "NAME", add = ArgValueCandidates::new(crate::complete::skills))]
     inside: Option<String>,
-    /// Only in this file of each skill
+    /// Only in this file of each skill [default: in all]
     #[arg(long, value_name = "FILE")]
     path: Option<String>,
     /// At most this many hits per skill
@@ -46,12 +47,10 @@ pub fn run(args: &SearchArgs, app: &mut App) -> Outcome {
             "查询长度为 {found} 字节（应为 1 到 {MAX_QUERY_BYTES}）"
         )));
     }
-    let path = args
-        .path
-        .as_deref()
-        .map(RelPath::parse)
-        .transpose()
-        .map_err(|error| CliError::usage(words!("--path: {error}", "--path:{error}")))?;
+    let path = args.path.as_deref().map(RelPath::parse).transpose().map_err(|error| {
+        let Words { en, zh } = error.words();
+        CliError::usage(words!("--path: {en}", "--path：{zh}"))
+    })?;
     let skills = skills_to_search(args, app)?;
     let mut hits: Vec<(String, Hit)> = Vec::new();
     for skill in &skills {
@@ -96,7 +95,7 @@ fn skills_to_search(args: &SearchArgs, app: &App) -> Result<Vec<Installed>, CliE
             None => Ok(resolution.visible().cloned().collect()),
         };
     }
-    let inventory = app.discover(&app.roots(&args.selection, None)).inventory;
+    let inventory = app.discover(&app.roots(&args.selection, None)?).inventory;
     match &args.inside {
         Some(name) => match inventory.get(name) {
             Some(skill) => Ok(vec![skill.clone()]),
@@ -114,7 +113,7 @@ fn skills_to_search(args: &SearchArgs, app: &App) -> Result<Vec<Installed>, CliE
 fn search_one(skill: &Installed, path: Option<&RelPath>, args: &SearchArgs) -> Result<Vec<Hit>, CliError> {
     let failed = |error: &dyn std::fmt::Display| {
         let label = skill.label();
-        CliError::failed(words!("cannot search `{label}`: {error}", "无法搜索 `{label}`:{error}"))
+        CliError::failed(words!("cannot search `{label}`: {error}", "无法搜索 `{label}`：{error}"))
     };
     let dir = SkillDir::open(&skill.dir).map_err(|error| failed(&error))?;
     let names = match path {
@@ -145,10 +144,8 @@ fn print(hits: &[(String, Hit)], searched: usize, args: &SearchArgs, app: &mut A
         }
     }
     let n = hits.len();
+    let (hits, skills) = (render::count(n, "hit"), render::count(searched, "skill"));
     let query = fugato_model::escape_for_terminal(&args.query).into_owned();
-    app.out.note(&words!(
-        "{n} hits for `{query}` in {searched} skills",
-        "在 {searched} 个技能中找到 {n} 处 `{query}`"
-    ));
+    app.out.note(&words!("{hits} for `{query}` in {skills}", "在 {searched} 个技能中找到 {n} 处 `{query}`"));
     Ok(())
 }

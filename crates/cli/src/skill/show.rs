@@ -32,7 +32,6 @@ pub fn run(args: &ShowArgs, app: &mut App) -> Outcome {
         let mut document = serde_json::to_value(view(&skill, &inventory, app))
             .map_err(|error| CliError::internal(&error))?;
         if let Some(object) = document.as_object_mut() {
-            object.insert("schema".into(), "fugato.skill/v1".into());
             object.insert("files".into(), files.iter().map(RelPath::as_str).collect());
             object.insert("license".into(), skill.head.license.clone().into());
             object.insert("compatibility".into(), skill.head.compatibility.clone().into());
@@ -45,11 +44,13 @@ pub fn run(args: &ShowArgs, app: &mut App) -> Outcome {
                 object.insert("body".into(), body.into());
             }
         }
-        app.out.json(&document)?;
+        app.out.document("fugato.skill/v1", document)?;
         return Ok(Exit::Ok);
     }
     fields(&skill, &inventory, &files, app)?;
-    for diagnostic in &skill.diagnostics {
+    let mut diagnostics = skill.diagnostics.clone();
+    render::in_reading_order(&mut diagnostics);
+    for diagnostic in &diagnostics {
         app.out.line("")?;
         let text = render::report(diagnostic, &app.out);
         app.out.line(text)?;
@@ -57,7 +58,9 @@ pub fn run(args: &ShowArgs, app: &mut App) -> Outcome {
     if let Some(body) = body.filter(|_| args.body) {
         app.out.line("")?;
         for line in body.lines() {
-            app.out.line(line.replace('\u{1b}', "\\u{1b}"))?;
+            // Tabs are layout; everything else a terminal would obey becomes visible.
+            let shown: Vec<_> = line.split('\t').map(fugato_model::escape_for_terminal).collect();
+            app.out.line(shown.join("\t"))?;
         }
     }
     Ok(Exit::Ok)
@@ -73,14 +76,14 @@ fn fields(
     let word = |en: &'static str, chinese: &'static str| if zh { chinese } else { en };
     app.out.line(paint(style::NAME, fugato_model::escape_for_terminal(&skill.label())))?;
     let head = &skill.head;
-    let mut table = Table::new(2);
+    let mut table = Table::new(2).whole();
     let mut row = |label: &str, value: String| {
         if !value.is_empty() {
             table.row([Cell::styled(style::DIM, label), Cell::new(value)]);
         }
     };
     row(word("description", "描述"), head.description.split_whitespace().collect::<Vec<_>>().join(" "));
-    row(word("kind", "种类"), head.kind.as_str().to_owned());
+    row(word("kind", "种类"), super::list::kind_word(skill, app.out.lang).to_owned());
     row(word("scope", "范围"), skill.scope.to_string());
     row(word("path", "路径"), app.show_path(&skill.dir.join(&skill.file)));
     row(word("digest", "摘要"), skill.digest.map(|digest| digest.to_string()).unwrap_or_default());

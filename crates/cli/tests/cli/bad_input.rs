@@ -228,7 +228,7 @@ fn strict_holds_to_the_reference_validator_and_portable_satisfies_it() {
     );
     env.fugato("skill check").exits(0);
     env.fugato("skill check --strict").exits(1).says(&["phases", "F0124"]);
-    env.fugato("skill check --fix portable").exits(0);
+    env.fugato("skill check --fix=portable").exits(0);
     env.fugato("skill check --strict").exits(0);
     assert!(env.read(".agents/skills/x/phases.yaml").contains("# keep me"));
     env.fugato("skill validate .agents/skills/x").exits(0).says(&["Valid skill:"]);

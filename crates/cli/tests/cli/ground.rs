@@ -177,7 +177,7 @@ fn error_codes_are_explained() {
 fn doctor_lists_what_is_broken_and_init_prepares_a_project() {
     let env = env();
     env.fugato("init").exits(0).says(&["fugato.toml"]);
-    env.fugato("init").exits(0).says(&["0 created"]);
+    env.fugato("init").exits(0).says(&["there already"]);
     env.fugato("doctor").exits(0).says(&["0 skills"]);
     env.write(".agents/skills/bad/SKILL.md", "no frontmatter");
     env.fugato("doctor").exits(1).says(&["1 invalid", "bad/SKILL.md:1:1", "F0101"]);

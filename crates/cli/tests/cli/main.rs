@@ -9,6 +9,7 @@
 mod bad_input;
 mod ground;
 mod manage;
+mod manners;
 mod policy;
 mod runs;
 mod skills;
