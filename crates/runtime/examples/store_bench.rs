@@ -5,6 +5,7 @@
 
 use fugato_runtime::store::{Batch, NewRun, Owner, Reader, Receipt, RunFilter, RunStatus, Store};
 use std::collections::VecDeque;
+use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ const EVENT_BYTES: usize = 300;
 fn main() {
     let temporary = tempfile::tempdir().unwrap();
     let dir = std::env::args_os().nth(1).map_or_else(|| temporary.path().to_owned(), Into::into);
+    disk(&dir);
     single(&dir.join("single"));
     batched(&dir.join("batched"), 32);
     pipelined(&dir.join("pipelined"));
@@ -48,6 +50,20 @@ fn batch(run: &str, epoch: u64, first_seq: u64, count: u64) -> Batch {
 
 fn report(what: &str, count: u64, took: Duration) {
     println!("{what:<44} {:>10.0} events/s   ({count} in {took:.2?})", count as f64 / took.as_secs_f64());
+}
+
+/// What the disk itself can do: no durable store is faster than this, one at a time.
+fn disk(dir: &Path) {
+    std::fs::create_dir_all(dir).unwrap();
+    let path = dir.join("disk");
+    let mut file = std::fs::File::create(&path).unwrap();
+    let begun = Instant::now();
+    for _ in 0..500 {
+        file.write_all(&[7; 4096]).unwrap();
+        file.sync_data().unwrap();
+    }
+    report("the disk alone: 4 KiB and a sync", 500, begun.elapsed());
+    std::fs::remove_file(path).unwrap();
 }
 
 /// One event, wait, the next: what one careful actor gets.

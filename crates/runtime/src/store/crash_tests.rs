@@ -211,3 +211,74 @@ fn a_directory_that_cannot_be_written_can_still_be_read() {
     assert_eq!(lines_of(read_only_view(&dir)), expected);
     lock_up(0o755);
 }
+
+#[test]
+#[ignore = "the child of a_disk_that_is_really_full_pauses_and_resumes"]
+fn filling_child() {
+    let dir = std::path::PathBuf::from(std::env::var_os(DIR).unwrap());
+    let ballast = dir.join("ballast");
+    std::fs::write(&ballast, vec![1; 2 * 1024 * 1024]).unwrap();
+    let store = Store::open(&dir.join("state")).unwrap();
+    store.create_run(new_run("run_a")).unwrap();
+    let lease = store.acquire("run_a", &Owner::this_process()).unwrap();
+    let next = || store.reader().unwrap().last_seq("run_a").unwrap() + 1;
+    let large = |seq| Batch { events: vec![vec![b'7'; 50_000]], ..batch("run_a", lease.epoch, seq, 1) };
+    let mut acked = 1;
+    let refused = loop {
+        match store.append(large(acked + 1)).wait() {
+            Ok(()) => acked += 1,
+            Err(error) => break error,
+        }
+        assert!(acked < 1_000, "the disk never filled");
+    };
+    assert!(matches!(refused, StoreError::DiskFull { .. }), "{refused:?}");
+    assert_eq!(next(), acked + 1, "nothing unacknowledged is there, nothing acknowledged is missing");
+    assert!(
+        store.put_blob(&vec![9; 3_000_000]).is_err_and(|error| matches!(error, StoreError::DiskFull { .. }))
+    );
+
+    let paused = RunSummary { status: RunStatus::Paused, title: None, updated_at: 1, details: None };
+    let last = Batch { summary: Some(paused), ..batch("run_a", lease.epoch, acked + 1, 1) };
+    store.append_final(last).wait().unwrap();
+    acked += 1;
+    assert_eq!(store.reader().unwrap().run("run_a").unwrap().status, RunStatus::Paused);
+    lease.renew().unwrap();
+
+    let mut refusals = 0;
+    while store.append(large(acked + 1)).wait().map(|()| acked += 1).is_err() {
+        refusals += 1;
+        if refusals == 3 {
+            std::fs::remove_file(&ballast).unwrap();
+        }
+        assert!(refusals < 5, "space returned, work did not");
+    }
+    store.append(large(acked + 1)).wait().unwrap();
+    assert_eq!(next(), acked + 2);
+    let reader = store.reader().unwrap();
+    assert_eq!(reader.events("run_a", 1, u64::MAX).unwrap().filter(Result::is_ok).count() as u64, acked + 1);
+    reader.check().unwrap();
+    println!("\nfilled after {acked}, {refusals} refused");
+}
+
+/// On a file system of six megabytes, where this process may mount one.
+#[test]
+fn a_disk_that_is_really_full_pauses_and_resumes() {
+    const NO_MOUNT: i32 = 77;
+    let dir = tempfile::tempdir().unwrap();
+    let child = start_child("filling_child", dir.path());
+    let script = "mount -t tmpfs -o size=6m tmpfs \"$0\" 2>/dev/null || exit 77; exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command
+        .args(["--mount", "sh", "-c", script])
+        .arg(dir.path())
+        .arg(child.get_program())
+        .args(child.get_args());
+    command.env(DIR, dir.path());
+    let Ok(output) = command.output() else { return };
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(NO_MOUNT) || said.contains("unshare") {
+        println!("not tried: {said}");
+        return;
+    }
+    assert!(output.status.success(), "{}{said}", String::from_utf8_lossy(&output.stdout));
+}

@@ -54,6 +54,11 @@ impl Faults {
         Self::planned(Some(step), nth, true, error)
     }
 
+    /// The `nth` step of any kind fails once.
+    pub fn once_at(nth: u64, error: rustix::io::Errno) -> Self {
+        Self::planned(None, nth, false, error)
+    }
+
     /// The `nth` step of any kind fails, and everything after it: the machine is gone.
     pub fn dying_at(nth: u64) -> Self {
         Self::planned(None, nth, true, rustix::io::Errno::IO)

@@ -5,7 +5,9 @@ use super::process::{self, Seen, this_machine};
 use super::row::Millis;
 use super::{Store, StoreError};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Only for owners this machine cannot look at (another host or container): without a sign for this long they are gone.
 const SILENCE: Millis = 30_000;
@@ -61,6 +63,11 @@ impl LeaseRow {
         })
     }
 
+    fn new(run: &str, epoch: u64, owner: &Owner) -> Self {
+        let at = now();
+        Self { run: run.to_owned(), epoch, owner: owner.clone(), acquired_at: at, renewed_at: at }
+    }
+
     /// Columns of `runs` as this module names them, from a query that selects [`LEASE_COLUMNS`] after `before` others.
     pub(super) fn read(row: &Row<'_>, run: &str, before: usize) -> rusqlite::Result<Option<Self>> {
         let Some(pid) = row.get::<_, Option<i64>>(before + 1)? else { return Ok(None) };
@@ -91,9 +98,37 @@ pub struct Lease {
     run: String,
     store: Store,
     is_held: bool,
+    _claim: Option<Claim>,
+}
+
+/// That this process really has a [`Lease`] on a run. A commit may fail after the fact, and so leave a row that names us
+/// though nobody here holds it: without this the run would be stuck until the process ends.
+#[derive(Debug)]
+struct Claim(ClaimKey);
+
+/// The database file, and the run in it.
+type ClaimKey = ((u64, u64), String);
+
+static CLAIMS: Mutex<BTreeSet<ClaimKey>> = Mutex::new(BTreeSet::new());
+
+impl Claim {
+    /// `None`: somebody in this process has it.
+    fn stake(key: ClaimKey) -> Option<Self> {
+        let is_new = CLAIMS.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone());
+        is_new.then(|| Self(key))
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        CLAIMS.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+    }
 }
 
 impl Lease {
+    /// How often an owner should [`Lease::renew`]: two signs may be late before it counts as silent.
+    pub const RENEW_EVERY: Duration = Duration::from_secs(10);
+
     pub fn run(&self) -> &str {
         &self.run
     }
@@ -124,10 +159,29 @@ impl Drop for Lease {
     }
 }
 
+/// On whose behalf a run is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asker {
+    /// This process, and nobody else in it: a row that names us is an orphan.
+    Claimant,
+    /// This process, where somebody else has the run or is about to.
+    Latecomer,
+    /// A process other than this one.
+    Other,
+}
+
 pub(super) fn acquire(store: &Store, run: &str, owner: &Owner) -> Result<Lease, StoreError> {
     let (id, owner) = (run.to_owned(), owner.clone());
-    let epoch = store.change(move |connection, place| take(connection, place, &id, &owner)).wait()?;
-    Ok(Lease { epoch, run: run.to_owned(), store: store.clone(), is_held: true })
+    let is_ours = owner == Owner::this_process();
+    let key = (store.place().identity().unwrap_or_default(), id.clone());
+    let claim = if is_ours { Claim::stake(key) } else { None };
+    let asker = match (is_ours, &claim) {
+        (false, _) => Asker::Other,
+        (true, Some(_)) => Asker::Claimant,
+        (true, None) => Asker::Latecomer,
+    };
+    let epoch = store.change(move |connection, place| take(connection, place, &id, &owner, asker)).wait()?;
+    Ok(Lease { epoch, run: run.to_owned(), store: store.clone(), is_held: true, _claim: claim })
 }
 
 /// Within one write transaction, so of many who try exactly one wins.
@@ -136,11 +190,19 @@ fn take(
     place: &super::place::Place,
     run: &str,
     owner: &Owner,
+    asker: Asker,
 ) -> Result<u64, StoreError> {
     let sql = |error: rusqlite::Error| StoreError::sql(&place.database, &error);
-    let (epoch, held) =
+    let (epoch, row) =
         find(connection, run).map_err(sql)?.ok_or_else(|| StoreError::UnknownRun { id: run.to_owned() })?;
-    if let Some(by) = held.filter(LeaseRow::is_alive) {
+    let holder = match (asker, row) {
+        (Asker::Latecomer, row) => {
+            Some(row.filter(LeaseRow::is_alive).unwrap_or_else(|| LeaseRow::new(run, epoch, owner)))
+        }
+        (Asker::Claimant, Some(row)) if row.owner == *owner => None,
+        (Asker::Claimant | Asker::Other, row) => row.filter(LeaseRow::is_alive),
+    };
+    if let Some(by) = holder {
         return Err(StoreError::Held { by: Box::new(by) });
     }
     let mut statement = connection

@@ -4,7 +4,7 @@ use super::events::Events;
 use super::lease::{self, LEASE_COLUMNS, LeaseRow, unsigned};
 use super::row::{RunFilter, RunRow, RunStatus};
 use super::{StoreError, blobs, place::Place, schema};
-use fugato_model::{Digest, nearest};
+use fugato_model::{Code, Digest, Exit, Words, escape_for_terminal, nearest, words};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, named_params};
 use std::path::Path;
 use std::time::Duration;
@@ -32,6 +32,47 @@ pub enum Lookup {
 
 impl Lookup {
     pub const SHOWN: usize = 10;
+
+    pub fn code(&self) -> Code {
+        match self {
+            Self::Unknown { .. } => Code::F0707,
+            Self::Ambiguous(_) => Code::F0708,
+            Self::Store(error) => error.code(),
+        }
+    }
+
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Unknown { .. } => Exit::NotFound,
+            Self::Ambiguous(_) => Exit::Usage,
+            Self::Store(error) => error.exit(),
+        }
+    }
+
+    /// What happened to the id somebody typed.
+    pub fn words(&self, typed: &str) -> Words {
+        let typed = escape_for_terminal(typed);
+        match self {
+            Self::Unknown { .. } => words!("there is no run `{typed}`", "没有运行 `{typed}`"),
+            Self::Ambiguous(ids) => {
+                let ids = ids.join(", ");
+                words!("several runs start with `{typed}`: {ids}", "有多个运行以 `{typed}` 开头：{ids}")
+            }
+            Self::Store(error) => error.words(),
+        }
+    }
+
+    /// Something to type.
+    pub fn hint(&self) -> Option<Words> {
+        match self {
+            Self::Unknown { nearest: Some(id) } => Some(words!("did you mean `{id}`?", "是否指 `{id}`？")),
+            Self::Unknown { nearest: None } => {
+                Some(words!("list them: `fugato runs ls`", "列出所有运行：`fugato runs ls`"))
+            }
+            Self::Ambiguous(_) => Some(words!("type more of the id", "请多写几个字符")),
+            Self::Store(error) => error.hint(),
+        }
+    }
 }
 
 const RUN_COLUMNS: &str =

@@ -148,6 +148,9 @@ fn of_many_who_want_a_run_exactly_one_gets_it() {
         opened.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     stores[0].create_run(new_run("run_a")).unwrap();
+    // Left behind by a process of the boot before: everybody may take it over.
+    let gone = Owner { boot: "earlier".to_owned(), ..Owner::this_process() };
+    std::mem::forget(stores[0].acquire("run_a", &gone).unwrap());
     let won: Vec<Lease> = std::thread::scope(|scope| {
         let tries: Vec<_> = stores
             .iter()
@@ -156,6 +159,9 @@ fn of_many_who_want_a_run_exactly_one_gets_it() {
         tries.into_iter().filter_map(|thread| thread.join().unwrap().ok()).collect()
     });
     assert_eq!(won.len(), 1);
+    won[0].renew().unwrap();
+    drop(won);
+    assert!(stores[7].acquire("run_a", &Owner::this_process()).is_ok(), "free again");
 }
 
 #[test]
@@ -360,6 +366,46 @@ fn a_disk_that_stays_broken_is_an_error_every_time_and_never_a_hang() {
     faults.lift();
     let answer = store.append(batch("run_a", epoch, 99, 1)).wait();
     assert!(matches!(answer, Err(StoreError::Conflict { .. })), "it works again: {answer:?}");
+}
+
+/// Whatever step fails once, and however, work goes on as if it had only been asked too early.
+#[test]
+fn a_history_completes_past_any_single_fault() {
+    for error in [Errno::NOSPC, Errno::IO] {
+        for step in 1.. {
+            let dir = tempfile::tempdir().unwrap();
+            let faults = Faults::once_at(step, error);
+            let Ok(store) = Store::open_with(dir.path(), faults.clone()) else { continue };
+            for attempt in 0..3 {
+                match store.create_run(new_run("run_a")) {
+                    Ok(()) | Err(StoreError::RunExists { .. }) => break,
+                    Err(failed) => assert!(attempt < 2, "step {step}, {error}: {failed}"),
+                }
+            }
+            let mine = || store.acquire("run_a", &Owner::this_process());
+            // Once more: the first may have failed before the fact or after it.
+            let lease = mine().or_else(|_| mine()).unwrap();
+            let mut next: u64 = 2;
+            while next < 11 {
+                let _ = store
+                    .put_blob(&next.to_be_bytes())
+                    .or_else(|_| store.put_blob(&next.to_be_bytes()))
+                    .unwrap();
+                match store.append(batch("run_a", lease.epoch, next, 3)).wait() {
+                    Ok(()) => next += 3,
+                    Err(StoreError::Conflict { expected_seq }) => next = expected_seq,
+                    Err(failed) => assert!(faults.is_struck(), "step {step}, {error}: {failed}"),
+                }
+            }
+            let reader = store.reader().unwrap();
+            assert_eq!(seqs(&reader, "run_a", 1, 99), (1..=10).collect::<Vec<_>>(), "step {step}, {error}");
+            reader.check().unwrap();
+            if !faults.is_struck() {
+                assert!(step > 20, "the sweep ended after {step} steps");
+                break;
+            }
+        }
+    }
 }
 
 /// Every step of a small history fails once; afterwards exactly what was acknowledged, or one transaction more, is there.
