@@ -124,7 +124,7 @@ pub fn find_skill(name: &str, selection: &SkillSelection, app: &App) -> Result<I
         let skill = found.all().first().cloned();
         return skill.filter(|skill| skill.usable).ok_or_else(|| unknown_skill(name, &found));
     }
-    let inventory = app.discover(&app.roots(selection, None)).inventory;
+    let inventory = app.discover(&app.roots(selection, None)?).inventory;
     inventory.get(name).cloned().ok_or_else(|| unknown_skill(name, &inventory))
 }
 

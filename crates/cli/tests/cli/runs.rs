@@ -214,7 +214,7 @@ fn is_done(env: &TestEnv, id: &str) -> bool {
 #[test]
 fn ctrl_c_stops_gracefully_and_says_how_to_go_on() {
     let env = project();
-    let mut child = env
+    let child = env
         .command()
         .args(["run", "brief", "--model", "script:model.yaml"])
         .env("SLOW", "30")
