@@ -85,6 +85,38 @@ async fn a_line_of_ten_megabytes_is_read_in_pieces() {
 }
 
 #[tokio::test]
+async fn bytes_that_are_not_text_do_not_swell_an_answer() {
+    let project = Project::new();
+    project.put("line", vec![0xff; 100_000]);
+    project.put("lines", b"\xff\xfe\xfd\n".repeat(20_000).as_slice().get(1..).unwrap());
+    for path in ["line", "lines"] {
+        let outcome = project.call("Read", json!({"path": path})).await;
+        assert!(outcome.content.len() <= 16 << 10 && outcome.content.len() > 15 << 10, "{path}");
+        assert!(next(&outcome.content).is_some() && !outcome.is_error);
+    }
+}
+
+/// Counting its lines would take many minutes.
+#[tokio::test]
+async fn reading_a_terabyte_hears_a_cancel() {
+    let project = Project::new();
+    project.put("huge", "a\n".repeat(9000));
+    std::fs::File::options().write(true).open(project.path("huge")).unwrap().set_len(1 << 40).unwrap();
+    let cancel = CancelToken::new();
+    let (call, token) = (tool_call("Read", json!({"path": "huge"})), cancel.clone());
+    let mut ignored = |_: &str| {};
+    let cancelling = async move {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        token.cancel();
+        std::time::Instant::now()
+    };
+    let (outcome, at) = tokio::join!(perform(&call, &project.context, cancel, &mut ignored), cancelling);
+    let took = at.elapsed();
+    assert!(outcome.is_error && outcome.content == "cancelled", "{outcome:?}");
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}
+
+#[tokio::test]
 async fn what_is_no_text_is_refused_and_what_is_nearly_text_is_shown() {
     let project = Project::new();
     project.put("bin", b"\x7fELF\0\0");

@@ -81,10 +81,7 @@ async fn output_that_is_not_text_is_shown_as_well_as_can_be() {
     let call = tool_call("Bash", json!({"command": "printf '\\344\\275'; sleep 0.1; printf '\\240\\377ok'"}));
     let outcome =
         perform(&call, &project.context, CancelToken::new(), &mut |text| heard.push_str(text)).await;
-    assert_eq!(
-        (outcome.content.as_str(), heard.as_str()),
-        ("你\u{fffd}ok", "\u{4f60}\u{fffd}ok")
-    );
+    assert_eq!((outcome.content.as_str(), heard.as_str()), ("你\u{fffd}ok", "\u{4f60}\u{fffd}ok"));
 }
 
 #[tokio::test]
