@@ -121,6 +121,24 @@ async fn output_of_exactly_the_limit_is_no_flood() {
 }
 
 #[tokio::test]
+async fn the_limit_holds_for_a_program_that_is_gone_before_it_was_heard() {
+    for _ in 0..20 {
+        let mut spec = shell("printf 123456");
+        spec.output_limit = 5;
+        let finished = finish(spec).await;
+        assert_eq!((finished.end, finished.stdout), (End::OutputLimit, b"12345".to_vec()));
+    }
+}
+
+#[tokio::test]
+async fn a_listener_that_panics_does_not_lose_the_process() {
+    let mut spec = shell("echo fine");
+    spec.log = ProcessLog::new(|_| panic!("a bad listener"));
+    let finished = finish(spec).await;
+    assert_eq!((finished.end, finished.stdout), (End::Exited(0), b"fine\n".to_vec()));
+}
+
+#[tokio::test]
 async fn one_line_of_ten_megabytes_is_kept_whole() {
     let finished = finish(shell("head -c 10485760 /dev/zero | tr '\\0' x")).await;
     assert_eq!((finished.end, finished.stdout.len()), (End::Exited(0), 10 << 20));
