@@ -24,9 +24,19 @@ const OLD: &str = "old.";
 pub(super) struct Stage {
     disk: Disk,
     dir: PathBuf,
-    /// Held, not read: the lock lives as long as the handle.
-    _owner: File,
+    _owner: Owner,
     is_kept: bool,
+}
+
+/// A held lock. Unlocked by word, not by closing: a child between fork and exec has a copy of the handle, and for that
+/// moment a closed lock would still look held.
+#[derive(Debug)]
+struct Owner(File);
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
 }
 
 /// What a crashed change left, and what became of it.
@@ -101,7 +111,7 @@ fn unique_name() -> String {
     format!("{STAGE_PREFIX}{}-{}-{nanos:x}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-fn take_lock(dir: &Path) -> Result<Option<File>, DiskError> {
+fn take_lock(dir: &Path) -> Result<Option<Owner>, DiskError> {
     use std::os::unix::fs::MetadataExt as _;
     let path = dir.join(OWNER);
     let owner = match OpenOptions::new().create(true).append(true).open(&path) {
@@ -111,8 +121,9 @@ fn take_lock(dir: &Path) -> Result<Option<File>, DiskError> {
     if owner.try_lock().is_err() {
         return Ok(None);
     }
+    let owner = Owner(owner);
     // Locked the file that is still there, not one that was deleted under us?
-    let (Ok(held), Ok(there)) = (owner.metadata(), path.metadata()) else { return Ok(None) };
+    let (Ok(held), Ok(there)) = (owner.0.metadata(), path.metadata()) else { return Ok(None) };
     Ok((held.ino() == there.ino() && held.dev() == there.dev()).then_some(owner))
 }
 
@@ -153,6 +164,7 @@ pub(super) fn clean_on(disk: &Disk, places: &Places, root: &Path) -> Result<Vec<
         }
         let Ok(owner) = File::open(stage.join(OWNER)) else { continue };
         if owner.try_lock().is_ok() {
+            let _held = Owner(owner);
             recover(disk, places, root, &stage, &mut recovered)?;
         }
     }

@@ -46,7 +46,7 @@ pub(super) fn launch(spec: &Spec, takes_input: bool) -> Result<Launched, Words> 
     let mut command = Command::new(program);
     command.args(&spec.args).current_dir(&spec.cwd).env_clear();
     command.envs(spec.env.iter().map(|(key, value)| (key, value)));
-    command.env(MARK, chain(&spec.env, &mark));
+    command.env(MARK, chain(&mark));
     command.stdin(if takes_input { Stdio::piped() } else { Stdio::null() });
     let (stdout, out_end) = io::pipe().map_err(failed)?;
     let (stderr, err_end) = match spec.streams {
@@ -95,14 +95,13 @@ fn new_mark() -> String {
 }
 
 /// A fugato inside a process of another fugato keeps the outer mark, so the outer one still finds what the inner starts.
-fn chain(env: &[(OsString, OsString)], mark: &str) -> OsString {
-    let outer = env.iter().rev().find(|(key, _)| key == MARK).map(|(_, value)| value);
-    match outer {
-        Some(outer) if !outer.is_empty() => {
-            let mut both = outer.clone();
-            both.push(":");
-            both.push(mark);
-            both
+/// Asked of our own environment, not of the one that is given: a caller who filters variables must not lose it.
+fn chain(mark: &str) -> OsString {
+    match std::env::var_os(MARK) {
+        Some(mut outer) if !outer.is_empty() => {
+            outer.push(":");
+            outer.push(mark);
+            outer
         }
         _ => mark.into(),
     }

@@ -92,21 +92,24 @@ impl Listener {
                 (stage, _) => stage,
             };
         };
-        let drained = timeout(DRAIN, self.drain(on_output)).await;
-        drop(drained);
-        let end = verdict.or(exit).unwrap_or(End::Cancelled);
+        // A short program may be gone before its output was read; the limit holds for it too.
+        let drained = timeout(DRAIN, self.drain(on_output)).await.unwrap_or(None);
+        let end = verdict.or(drained).or(exit).unwrap_or(End::Cancelled);
         (end, self.out.kept, self.err.kept)
     }
 
-    async fn drain(&mut self, on_output: &mut (dyn FnMut(Stream, &[u8]) + Send)) {
-        while self.out.receiver.is_some() || self.err.receiver.is_some() {
+    /// What is left in the pipes; [`End::OutputLimit`] if that was too much.
+    async fn drain(&mut self, on_output: &mut (dyn FnMut(Stream, &[u8]) + Send)) -> Option<End> {
+        let mut wish = None;
+        while wish.is_none() && (self.out.receiver.is_some() || self.err.receiver.is_some()) {
             let room = self.limits.output.saturating_sub(self.out.kept.len() + self.err.kept.len());
-            tokio::select! {
+            wish = tokio::select! {
                 biased;
-                read = self.out.read() => drop(self.out.keep(read, room, on_output)),
-                read = self.err.read() => drop(self.err.keep(read, room, on_output)),
-            }
+                read = self.out.read() => self.out.keep(read, room, on_output),
+                read = self.err.read() => self.err.keep(read, room, on_output),
+            };
         }
+        wish
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Identifies one process for ever: numbers are reused, a number with its start and boot is not.
@@ -34,9 +35,10 @@ impl ProcessLog {
         Self(Some(Arc::new(tell)))
     }
 
+    /// A listener that panics must not take the thread with it that has a child to reap.
     pub(super) fn tell(&self, note: Note<'_>) {
         if let Some(tell) = &self.0 {
-            tell(note);
+            let _ = catch_unwind(AssertUnwindSafe(|| tell(note)));
         }
     }
 }

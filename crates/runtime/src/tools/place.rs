@@ -60,6 +60,9 @@ impl Place {
         if path.len() > MAX_PATH {
             return Err(PlaceError::Unusable("it is longer than 4096 bytes"));
         }
+        if path == "~" || path.starts_with("~/") {
+            return Err(PlaceError::Unusable("`~` has no meaning here; paths are relative to the project"));
+        }
         let (root_dir, rel) = locate(context, path)?;
         let is_project = context.roots.first().is_some_and(|first| *first == root_dir);
         let root = openat(CWD, &root_dir, DIRECTORY, Mode::empty()).map_err(|error| PlaceError::Io {

@@ -4,7 +4,7 @@
 use super::arguments::count;
 use super::outcome::{Failure, ToolOutcome};
 use super::place::Place;
-use super::text::floor_boundary;
+use super::text::{fitting, shown_length};
 use super::walk::Watch;
 use super::{CancelToken, ToolContext};
 use serde::Deserialize;
@@ -97,6 +97,8 @@ struct Page {
     column: u64,
     room: usize,
     text: Vec<u8>,
+    /// How long the text is when shown, or a little less than this.
+    length: usize,
     /// Where the last whole line in `text` ends.
     whole: usize,
     /// The line that goes by, and how much of it went by.
@@ -118,6 +120,7 @@ impl Page {
             column: wanted.column.unwrap_or(1).saturating_sub(1),
             room,
             text: Vec::new(),
+            length: 0,
             whole: 0,
             line: 1,
             position: 0,
@@ -154,7 +157,8 @@ impl Page {
         }
         self.last = self.line;
         self.text.extend_from_slice(piece);
-        if self.text.len() <= self.room {
+        self.length += shown_length(piece);
+        if self.length <= self.room {
             return;
         }
         if self.whole > 0 {
@@ -163,7 +167,7 @@ impl Page {
             self.next = Some((self.line, 0));
         } else {
             // One line fills the page: cut it between characters.
-            let cut = floor_boundary(&self.text, self.room);
+            let cut = fitting(&self.text, self.room);
             let dropped = (self.text.len() - cut) as u64;
             self.text.truncate(cut);
             self.next = Some((self.line, self.position - dropped));
@@ -185,8 +189,7 @@ impl Page {
         }
         let marked = self.text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&self.text);
         let mut content = String::from_utf8_lossy(marked).into_owned();
-        let is_text =
-            !matches!(content, ref text if text.contains('\u{fffd}') && std::str::from_utf8(marked).is_err());
+        let is_text = std::str::from_utf8(marked).is_ok();
         if !content.ends_with('\n') {
             content.push('\n');
         }

@@ -163,12 +163,14 @@ fn open_parent(place: &Place, parent: &str, parents: Parents) -> Result<OwnedFd,
 /// Opens each directory on the way from the root, making those that are missing.
 fn make_dirs(root: BorrowedFd<'_>, path: &str) -> rustix::io::Result<OwnedFd> {
     let mut here = open_beneath(root, ".", DIRECTORY)?;
+    let names: Vec<&str> = path.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
     let mut way = String::new();
-    for name in path.split('/').filter(|name| !matches!(*name, "" | ".")) {
+    for (at, name) in names.iter().enumerate() {
         way.push_str(name);
         here = match open_beneath(root, &way, DIRECTORY) {
-            Err(Errno::NOENT) if name != ".." => {
-                match mkdirat(here.as_fd(), name, Mode::from_raw_mode(0o777)) {
+            // `missing/../x` means a directory that is expected to be there, not one to be made on the way.
+            Err(Errno::NOENT) if !names.iter().skip(at).any(|name| *name == "..") => {
+                match mkdirat(here.as_fd(), *name, Mode::from_raw_mode(0o777)) {
                     Ok(()) | Err(Errno::EXIST) => open_beneath(root, &way, DIRECTORY)?,
                     Err(error) => return Err(error),
                 }

@@ -20,6 +20,32 @@ fn is_boundary(bytes: &[u8], at: usize) -> bool {
     at == 0 || at == bytes.len() || bytes.get(at).is_some_and(|byte| byte & 0xc0 != 0x80)
 }
 
+/// How long these bytes are as text, in which what is not UTF-8 becomes a replacement character.
+pub(super) fn shown_length(bytes: &[u8]) -> usize {
+    bytes.utf8_chunks().map(|chunk| chunk.valid().len() + replaced(chunk.invalid())).sum()
+}
+
+/// The longest beginning that is at most `room` bytes long when shown.
+pub(super) fn fitting(bytes: &[u8], room: usize) -> usize {
+    let (mut used, mut cut) = (0, 0);
+    for chunk in bytes.utf8_chunks() {
+        let valid = chunk.valid().as_bytes();
+        if used + valid.len() > room {
+            return cut + floor_boundary(valid, room - used);
+        }
+        (used, cut) = (used + valid.len(), cut + valid.len());
+        if used + replaced(chunk.invalid()) > room {
+            return cut;
+        }
+        (used, cut) = (used + replaced(chunk.invalid()), cut + chunk.invalid().len());
+    }
+    cut
+}
+
+fn replaced(invalid: &[u8]) -> usize {
+    if invalid.is_empty() { 0 } else { char::REPLACEMENT_CHARACTER.len_utf8() }
+}
+
 /// Text for a line of its own: a line end in a file name must not look like another file.
 pub(super) fn on_one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
@@ -110,6 +136,20 @@ mod tests {
         assert_eq!((floor_boundary(bytes, 4), ceil_boundary(bytes, 4)), (3, 6));
         assert_eq!((floor_boundary(bytes, 99), ceil_boundary(bytes, 99)), (6, 6));
         assert_eq!(floor_boundary(&[0x80; 9], 5), 5);
+    }
+
+    #[test]
+    fn bytes_that_are_not_text_take_the_room_of_what_is_shown_for_them() {
+        for bytes in [&b"abc"[..], b"\xff\xff\xff", b"a\xffb", "中\u{fffd}".as_bytes(), b"", b"\xe4\xbd"] {
+            let shown = String::from_utf8_lossy(bytes);
+            assert_eq!(shown_length(bytes), shown.len());
+            for room in 0..=shown.len() {
+                let cut = fitting(bytes, room);
+                assert!(String::from_utf8_lossy(&bytes[..cut]).len() <= room, "{bytes:?} {room}");
+            }
+            assert_eq!(fitting(bytes, shown.len()), bytes.len());
+        }
+        assert_eq!(fitting("中文".as_bytes(), 5), 3);
     }
 
     #[test]
