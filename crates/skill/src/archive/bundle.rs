@@ -1,6 +1,6 @@
 //! Files that came from an archive, a payload or a directory, sorted into skills. Not yet on any disk of ours.
 
-use super::limit::{MAX_FILE_BYTES, MAX_SKILL_BYTES};
+use super::limit::{MAX_FILE_BYTES, MAX_SKILL_BYTES, MAX_SKILL_FILES};
 use crate::{Reading, SkillText, digest_files, read_orchestrator, read_skill};
 use fugato_model::{Code, Diagnostic, Digest, RelPath, SkillName, escape_for_terminal, nearest, words};
 use std::collections::{BTreeMap, BTreeSet};
@@ -119,7 +119,7 @@ pub fn is_skill_file(file_name: &str) -> bool {
 
 /// Entries that file managers and version control leave behind; never part of a skill.
 pub fn is_clutter(path: &RelPath) -> bool {
-    !crate::belongs(path) || path.components().any(|name| matches!(name, "__MACOSX" | ".DS_Store"))
+    !crate::belongs(path)
 }
 
 /// Sorts files into skills: a directory with a skill file is one, and everything below it belongs to it. `top` is the
@@ -284,6 +284,12 @@ fn check_size(source: &str, skill: &BundledSkill) -> Option<Diagnostic> {
         words!(
             "skill `{name}` has {size} bytes (limit {limit} MiB)",
             "技能 `{name}` 有 {size} 字节（最多 {limit} MiB）"
+        )
+    } else if skill.files.len() > MAX_SKILL_FILES {
+        let count = skill.files.len();
+        words!(
+            "skill `{name}` has {count} files (limit {MAX_SKILL_FILES})",
+            "技能 `{name}` 有 {count} 个文件（最多 {MAX_SKILL_FILES} 个）"
         )
     } else {
         return None;
