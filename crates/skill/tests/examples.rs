@@ -1,6 +1,6 @@
 //! The shipped examples: profiles read and lint clean against the shipped skills, and match their JSON Schema.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot read its files has failed")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its files has failed")]
 
 use fugato_model::{Scope, SkillName};
 use fugato_skill::profile::{Mode, Profile, schema};
