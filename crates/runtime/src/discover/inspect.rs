@@ -58,11 +58,14 @@ impl Remembered<'_> {
             && self.entry.files.iter().all(|(below, stamp, _)| same(below, stamp))
     }
 
-    pub(super) fn into_inspected(self, shown: &Shown<'_>) -> Inspected {
+    /// `shown`: the skill's directory as people name it now.
+    pub(super) fn into_inspected(self, shown: impl FnOnce() -> String) -> Inspected {
         let entry = self.entry;
         let mut diagnostics = entry.around;
         diagnostics.extend(entry.reading);
-        shown.renew(&mut diagnostics);
+        if !diagnostics.is_empty() {
+            place(&mut diagnostics, &shown());
+        }
         Inspected {
             head: entry.head,
             file: entry.file.to_owned(),
@@ -72,25 +75,6 @@ impl Remembered<'_> {
             id: entry.dirs.first().map(|(_, stamp)| stamp.id()).unwrap_or_default(),
             files_read: 0,
             entry: None,
-        }
-    }
-}
-
-/// How the skill's root is named to people, now and when the index was written.
-pub(super) struct Shown<'a> {
-    pub before: &'a str,
-    pub now: &'a str,
-}
-
-impl Shown<'_> {
-    fn renew(&self, diagnostics: &mut [Diagnostic]) {
-        if self.before == self.now {
-            return;
-        }
-        for diagnostic in diagnostics {
-            if let Some(rest) = diagnostic.path.strip_prefix(self.before) {
-                diagnostic.path = format!("{}{rest}", self.now);
-            }
         }
     }
 }
@@ -163,6 +147,9 @@ fn reading_of(known: &Remembered<'_>, file: &str, shown: &str) -> Reading {
 fn finish(contents: &Contents, file: String, reading: Reading, shown: &str) -> Inspected {
     let mut around: Vec<_> = contents.problems.iter().map(|problem| problem.diagnostic(shown)).collect();
     around.extend(missing_side_file(&reading.head, contents, &file, shown));
+    let mut said = reading.diagnostics;
+    unplace(&mut around, shown);
+    unplace(&mut said, shown);
     let entry = SkillEntry {
         dirs: contents.dirs.iter().map(|(path, stamp)| (path.as_str(), *stamp)).collect(),
         files: contents
@@ -173,7 +160,7 @@ fn finish(contents: &Contents, file: String, reading: Reading, shown: &str) -> I
         file: &file,
         usable: reading.usable && !contents.problems.iter().any(Problem::is_fatal),
         head: reading.head,
-        reading: reading.diagnostics,
+        reading: said,
         around,
         reading_usable: reading.usable,
         digest: contents.digest(),
@@ -182,6 +169,7 @@ fn finish(contents: &Contents, file: String, reading: Reading, shown: &str) -> I
     let bytes = if lasting { entry.encode() } else { None };
     let mut diagnostics = entry.around;
     diagnostics.extend(entry.reading);
+    place(&mut diagnostics, shown);
     Inspected {
         head: entry.head,
         digest: entry.digest,
@@ -191,6 +179,22 @@ fn finish(contents: &Contents, file: String, reading: Reading, shown: &str) -> I
         files_read: contents.files_read,
         entry: bytes,
         file,
+    }
+}
+
+/// Paths below the skill become paths as people name them from where they are.
+fn place(diagnostics: &mut [Diagnostic], shown: &str) {
+    for diagnostic in diagnostics {
+        diagnostic.path.insert_str(0, shown);
+    }
+}
+
+/// The reverse of [`place`].
+fn unplace(diagnostics: &mut [Diagnostic], shown: &str) {
+    for diagnostic in diagnostics {
+        if let Some(below) = diagnostic.path.strip_prefix(shown) {
+            diagnostic.path = below.to_owned();
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use super::contents::{SKILL_FILES, Scratch};
 use super::index::{Bytes, Child, ContainerEntry, Entry};
-use super::inspect::{Inspected, OpenDir, Remembered, Shown, inspect};
+use super::inspect::{Inspected, OpenDir, Remembered, inspect};
 use super::stamp::{Stamp, kind_of};
 use crate::Root;
 use crate::beneath::DIRECTORY;
@@ -35,7 +35,6 @@ pub(super) struct OpenRoot<'a> {
     pub root: &'a Root,
     pub fd: OwnedFd,
     pub scanned_ns: i64,
-    pub shown_before: &'a str,
     pub known: HashMap<&'a [u8], &'a [u8]>,
     /// Device and inode of the root and of all directories above it.
     pub above: OnceLock<HashSet<(u64, u64)>>,
@@ -170,8 +169,7 @@ impl<'a> Worker<'a, '_> {
             Some((path, bytes, Entry::Skill(entry))) => {
                 let known = Remembered { entry: *entry, scanned_ns: root.scanned_ns };
                 if known.is_unchanged(root.fd.as_fd(), &task.path, &mut self.path) {
-                    let shown = Shown { before: root.shown_before, now: &root.root.shown };
-                    self.skill(root, task, known.into_inspected(&shown));
+                    self.skill(root, task, known.into_inspected(|| shown(root, &task.path)));
                     self.keep(task.root, Cow::Borrowed(path), Cow::Borrowed(bytes));
                     return;
                 }
