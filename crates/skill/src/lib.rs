@@ -40,6 +40,9 @@ pub use digest::{
 };
 pub use head::{Kind, SkillHead};
 pub use inventory::{Installed, Inventory};
-pub use read::{Reading, SkillText, read_frontmatter, read_orchestrator, read_skill};
+pub use read::{
+    Reading, SKILL_FILE_NAMES, SkillText, is_skill_file, read_frontmatter, read_named, read_orchestrator,
+    read_skill,
+};
 pub use rename::{RenameError, rename_in_frontmatter};
 pub use tools::edit_tools;

@@ -1,12 +1,12 @@
 //! One directory that holds a skill file becomes one [`Installed`]: from the index when nothing changed, else by reading
 //! what did.
 
-use super::contents::{Contents, Known, SKILL_FILES, Scratch, gather};
+use super::contents::{Contents, Known, Scratch, gather};
 use super::index::{Bytes, SkillEntry};
 use super::problem::Problem;
 use super::stamp::Stamp;
 use fugato_model::{Diagnostic, Digest, RelPath};
-use fugato_skill::{Reading, SkillHead, SkillText, problems, read_orchestrator, read_skill};
+use fugato_skill::{Reading, SKILL_FILE_NAMES, SkillHead, SkillText, problems, read_named};
 use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, statat};
 
@@ -101,7 +101,7 @@ pub(super) fn inspect(
     let mut on_skill_file = |name: &str, bytes: &[u8]| {
         let path = format!("{shown}/{name}");
         let text = SkillText { dir_name: dir.name, path: &path, bytes };
-        let reading = if name == "oskill.md" { read_orchestrator(text) } else { read_skill(text) };
+        let reading = read_named(name, text);
         readings.push((name.to_owned(), reading));
     };
     let known: &dyn Known = match remembered {
@@ -131,7 +131,7 @@ fn skill_files_of(contents: &Contents) -> Vec<String> {
         contents.files.iter().any(|file| file.path.as_str() == *name)
             || contents.problems.iter().any(|problem| problem.path() == *name)
     };
-    SKILL_FILES.iter().copied().filter(is_there).map(str::to_owned).collect()
+    SKILL_FILE_NAMES.iter().copied().filter(is_there).map(str::to_owned).collect()
 }
 
 /// The skill file itself is unchanged and only something around it is not.

@@ -3,7 +3,7 @@
 //! A directory with a skill file is a skill and is not entered further; any other one is a container. Cost follows the
 //! change: a directory whose stamp is that of the index is not listed, a skill whose stamps are is not read.
 
-use super::contents::{SKILL_FILES, Scratch};
+use super::contents::{Scratch, is_skill_file_name};
 use super::index::{Bytes, Child, ContainerEntry, Entry};
 use super::inspect::{Inspected, OpenDir, Remembered, inspect};
 use super::stamp::{Stamp, kind_of};
@@ -197,7 +197,7 @@ impl<'a> Worker<'a, '_> {
         let stamp = Stamp::of(&fstat(&dir)?);
         scratch.listing.read(dir.as_fd())?;
         self.found.dirs_listed += 1;
-        if scratch.listing.names().any(|(name, _)| is_skill_file(name)) {
+        if scratch.listing.names().any(|(name, _)| is_skill_file_name(name)) {
             let name = dir_name(root, &task.path);
             let shown = shown(root, &task.path);
             let open = OpenDir { fd: dir.as_fd(), stamp, name: &name, shown: &shown };
@@ -307,10 +307,6 @@ impl<'a> Worker<'a, '_> {
 
 pub(super) fn unlistable(error: Errno) -> Words {
     words!("directory cannot be listed: {error}", "无法列出目录：{error}")
-}
-
-fn is_skill_file(name: &[u8]) -> bool {
-    SKILL_FILES.iter().any(|file| file.as_bytes() == name)
 }
 
 fn path_or_dot(path: &[u8]) -> &[u8] {
