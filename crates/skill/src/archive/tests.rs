@@ -539,7 +539,7 @@ fn a_dense_export_can_be_imported() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(crate::fixture::one_in(32))]
 
     #[test]
     fn export_then_import_gives_the_same_files(

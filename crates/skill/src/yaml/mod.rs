@@ -282,7 +282,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2_000))]
+        #![proptest_config(crate::fixture::cases())]
 
         #[test]
         fn the_short_way_gives_what_the_full_parser_gives(text in yamlish()) {
