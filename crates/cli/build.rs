@@ -23,21 +23,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     embed_demo()
 }
 
-/// The director example, carried along for `fugato demo`.
+/// Two examples, carried along for `fugato demo`.
 fn embed_demo() -> Result<(), Box<dyn std::error::Error>> {
-    let root =
-        Path::new(&std::env::var("CARGO_MANIFEST_DIR")?).join("../../examples/director").canonicalize()?;
-    let mut files = Vec::new();
-    collect(&root, &mut files)?;
-    files.sort();
+    let examples = Path::new(&std::env::var("CARGO_MANIFEST_DIR")?).join("../../examples").canonicalize()?;
     let mut source = String::from("const DEMO_FILES: &[(&str, &str)] = &[\n");
-    for file in &files {
-        let name = file.strip_prefix(&root)?.to_string_lossy();
-        writeln!(source, "    ({name:?}, include_str!({file:?})),")?;
+    // The director's files stand at the top, the brief in its own directory.
+    for (root, base) in [("director", "director"), ("daily-brief", "")] {
+        let mut files = Vec::new();
+        collect(&examples.join(root), &mut files)?;
+        files.sort();
+        for file in &files {
+            let name = file.strip_prefix(examples.join(base))?.to_string_lossy();
+            writeln!(source, "    ({name:?}, include_str!({file:?})),")?;
+        }
     }
     source.push_str("];\n");
     std::fs::write(Path::new(&std::env::var("OUT_DIR")?).join("demo_files.rs"), source)?;
-    println!("cargo::rerun-if-changed={}", root.display());
+    println!("cargo::rerun-if-changed={}", examples.display());
     Ok(())
 }
 

@@ -6,7 +6,8 @@ use libfuzzer_sys::fuzz_target;
 use std::path::{Component, Path};
 
 fuzz_target!(|text: &str| {
-    if let Ok(path) = RelPath::parse(text) {
+    for text in [text, &format!("./{text}"), &format!("a/./{text}")] {
+        let Ok(path) = RelPath::parse(text) else { continue };
         assert!(Path::new(path.as_str()).components().all(|part| matches!(part, Component::Normal(_))));
         assert_eq!(RelPath::parse(path.as_str()), Ok(path));
     }

@@ -1,15 +1,24 @@
 //! `cargo xtask soak`: the same properties, with the number of cases the promises name.
+//!
+//! `FUGATO_CASES` is that number; properties whose single case is costly run a fixed share of it.
 
 use crate::shell::{self, Outcome, cargo};
 
+const MILLION: u64 = 1_000_000;
+
 pub fn run() -> Outcome {
-    let cases = std::env::var("FUGATO_CASES").unwrap_or_else(|_| "1000000".to_owned());
+    let cases = match std::env::var("FUGATO_CASES") {
+        Ok(text) => text.parse().map_err(|_| format!("FUGATO_CASES: `{text}` is not a number"))?,
+        Err(_) => MILLION,
+    };
     shell::run(
-        "properties",
+        &format!("properties, {cases} cases"),
         cargo()
             .args(["test", "--release", "--workspace", "--locked"])
-            .env("FUGATO_CASES", &cases)
-            // Tests that take their number from proptest itself.
-            .env("PROPTEST_CASES", "100000"),
+            .env("FUGATO_CASES", cases.to_string())
+            // Swaps of a link under a reader.
+            .env("FUGATO_RACE_TRIALS", cases.to_string())
+            // Properties that take their number from proptest itself: slower ones, and of lesser promises.
+            .env("PROPTEST_CASES", (cases / 10).max(1).to_string()),
     )
 }

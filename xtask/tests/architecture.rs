@@ -165,6 +165,53 @@ fn every_source_file_says_what_it_owns() {
     }
 }
 
+/// Items of the catalogue of malformed input that are this far promised.
+const CATALOGUE: &[(&str, u32)] = &[("SK", 22), ("PR", 16), ("AR", 10), ("CL", 8)];
+
+/// `CL3–CL6` stands for all four.
+fn items(cell: &str) -> Vec<String> {
+    let number = |item: &str| item.trim_start_matches(char::is_alphabetic).parse::<u32>().unwrap();
+    let parts = cell.split(", ").map(|part| part.split_once('–').unwrap_or((part, part)));
+    parts
+        .flat_map(|(from, to)| {
+            let kind = from.trim_end_matches(char::is_numeric);
+            (number(from)..=number(to)).map(move |n| format!("{kind}{n}"))
+        })
+        .collect()
+}
+
+#[test]
+fn the_page_of_tests_has_every_item_and_names_tests_that_exist() {
+    let page = std::fs::read_to_string(root().join("docs/testing.md")).unwrap();
+    let code: String =
+        sources(&root().join("crates")).iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
+    let (catalogue, promises) = page.split_once("## Promises").unwrap();
+    let cells = |line: &str| {
+        let mut cells = line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned());
+        (cells.next().unwrap_or_default(), cells.next().unwrap_or_default())
+    };
+    let mut found = BTreeSet::new();
+    let rows = catalogue
+        .lines()
+        .filter(|line| CATALOGUE.iter().any(|(kind, _)| line.starts_with(&format!("| {kind}"))));
+    let mut tests = Vec::new();
+    for (item, named) in rows.map(cells) {
+        assert!(named.starts_with('`') || named.starts_with("later, "), "{item} has no test");
+        found.extend(items(&item));
+        tests.push(named);
+    }
+    for item in CATALOGUE.iter().flat_map(|(kind, count)| (1..=*count).map(move |n| format!("{kind}{n}"))) {
+        assert!(found.contains(&item), "{item} is not on the page of tests");
+    }
+    tests.extend(promises.lines().filter(|line| line.contains("`")).map(|line| cells(line).1));
+    for test in tests.iter().flat_map(|cell| cell.split('`').skip(1).step_by(2)) {
+        assert!(
+            code.contains(&format!("fn {test}(")),
+            "docs/testing.md names `{test}`, which is no test any more"
+        );
+    }
+}
+
 /// Modules that are compiled for tests only, by the names we give them.
 fn is_test_only(file: &Path) -> bool {
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();

@@ -12,9 +12,11 @@ pub fn run(app: &mut App) -> Outcome {
     app.refuse_json("demo")?;
     let dir = throw_away_dir()?;
     // The tour works inside, so that what it shows is what a person there would type and see.
-    let home = std::mem::replace(&mut app.places.cwd, dir.clone());
+    let before = app.places.clone();
+    app.places.cwd = dir.clone();
+    app.places.home = dir.join(".fugato-home");
     let outcome = tour(&dir, app);
-    app.places.cwd = home;
+    app.places = before;
     // Best effort: a leftover in the temporary directory harms nobody.
     let _ = std::fs::remove_dir_all(&dir);
     outcome
@@ -53,6 +55,40 @@ fn tour(dir: &Path, app: &mut App) -> Outcome {
         app,
         1,
         &words!(
+            "A skill with phases: what would run, drawn without asking a model",
+            "一个分阶段的技能：将如何执行（不调用模型）"
+        ),
+        "plan ./daily-brief tomorrow",
+    )?;
+    step(
+        app,
+        2,
+        &words!(
+            "Run it: scripts, a step that may fail, a (scripted) model, a question that can wait",
+            "运行它：脚本、允许失败的步骤、（脚本化的）模型、可以等待的问题"
+        ),
+        "run ./daily-brief tomorrow --model script:daily-brief/model.yaml --no-input",
+    )?;
+    let run = crate::runs::newest(app)?;
+    step(
+        app,
+        3,
+        &words!(
+            "Answer from anywhere, any time later: finished steps are not run again",
+            "随时随地回答：已完成的步骤不会重做"
+        ),
+        &format!("answer {run} ok --no-input"),
+    )?;
+    step(
+        app,
+        4,
+        &words!("What happened, from the log", "日志中记录的经过"),
+        &format!("trace {run}"),
+    )?;
+    step(
+        app,
+        5,
+        &words!(
             "A folder of skills: what is here, and what is wrong with it",
             "一个技能目录：里面有什么，有什么问题"
         ),
@@ -60,7 +96,7 @@ fn tour(dir: &Path, app: &mut App) -> Outcome {
     )?;
     step(
         app,
-        2,
+        6,
         &words!(
             "A policy: what the director's main agent sees, and why",
             "一份策略：导演的主代理能看到什么，为什么"
@@ -69,15 +105,15 @@ fn tour(dir: &Path, app: &mut App) -> Outcome {
     )?;
     step(
         app,
-        3,
+        7,
         &words!("The catalog that a sub-agent's system message gets", "子代理系统消息中的目录"),
         "policy resolve profile.jsonc --agent voice_critic --catalog --skills skills",
     )?;
 
     app.out.line("")?;
     let next = words!(
-        "Try next:\n  fugato skill new my-first-skill     make a skill\n  fugato skill ls                     see every skill on this machine\n  fugato profile new director         start a profile\n  fugato explain F0109                what an error code means",
-        "接下来可以试试：\n  fugato skill new my-first-skill     新建技能\n  fugato skill ls                     查看本机所有技能\n  fugato profile new director         新建一份配置\n  fugato explain F0109                错误代码的含义"
+        "Try next:\n  fugato skill new my-skill --kind phases   make one of your own, then: fugato run my-skill\n  fugato skill new my-first-skill     make a plain skill\n  fugato skill ls                     see every skill on this machine\n  fugato profile new director         start a profile\n  fugato explain F0109                what an error code means",
+        "接下来可以试试：\n  fugato skill new my-skill --kind phases   新建分阶段的技能，然后：fugato run my-skill\n  fugato skill new my-first-skill     新建普通技能\n  fugato skill ls                     查看本机所有技能\n  fugato profile new director         新建一份配置\n  fugato explain F0109                错误代码的含义"
     );
     let next = app.out.say(&next).to_owned();
     app.out.line(next)?;

@@ -62,6 +62,22 @@ const ABOUT: &[(&str, &str)] = &[
 
 /// English help of an argument or of a possible value, its Chinese. Defaults stand in brackets, as in English.
 const HELP: &[(&str, &str)] = &[
+    ("Name of the skill, or a path to its directory", "技能名称，或其目录的路径"),
+    ("Arguments of the skill", "技能的参数"),
+    (
+        "The model, as provider/name, `script:FILE` or `echo` [default: the first provider with a key]",
+        "模型：提供方/名称、`script:文件` 或 `echo` [默认：第一个有密钥的提供方]",
+    ),
+    ("Set a variable (repeatable)", "设置变量（可重复）"),
+    ("Stop before the run costs more than this", "费用超过该值之前停止"),
+    ("Stop before the run uses more tokens than this", "词元超过该值之前停止"),
+    ("At most this many nodes at once", "同时执行的节点数上限"),
+    ("Print each event as one line of JSON", "每个事件输出一行 JSON"),
+    ("Never ask on the terminal: leave the question open and end", "不在终端提问：保留问题并结束"),
+    ("The run, or the beginning of its id [default: the newest]", "运行的编号或其前缀 [默认：最新的运行]"),
+    ("The run, or the beginning of its id", "运行的编号或其前缀"),
+    ("The answer", "回答内容"),
+    ("Which question, when several are open [default: the oldest]", "有多个问题时回答哪一个 [默认：最早的]"),
     ("Print one JSON document instead of text", "输出一个 JSON 文档而不是文本"),
     (
         "Language of messages: en or zh [default: from the locale]",

@@ -25,4 +25,4 @@ pub use name::{AgentId, AgentIdError, NameError, RESERVED_NAMES, SkillName};
 pub use path::{PathError, RelPath};
 pub use scope::{Scope, ScopeError};
 pub use suggest::{nearest, nearest_first};
-pub use text::{escape_for_terminal, first_hidden, is_hidden, is_tag_block, show_code_points};
+pub use text::{escape_for_terminal, is_hidden, is_tag_block, show_code_points};

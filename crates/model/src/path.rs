@@ -78,9 +78,6 @@ impl RelPath {
         if text.starts_with('/') {
             return Err(PathError::Absolute);
         }
-        if matches!(text.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic()) {
-            return Err(PathError::Drive);
-        }
         let mut clean = String::with_capacity(text.len());
         for component in text.split('/') {
             match component {
@@ -96,7 +93,12 @@ impl RelPath {
                 }
             }
         }
-        if clean.is_empty() { Err(PathError::Empty) } else { Ok(Self(clean)) }
+        match clean.as_bytes() {
+            [] => Err(PathError::Empty),
+            // Judged on what is kept: `./C:x` is `C:x` to whoever joins it.
+            [letter, b':', ..] if letter.is_ascii_alphabetic() => Err(PathError::Drive),
+            _ => Ok(Self(clean)),
+        }
     }
 
     pub fn as_str(&self) -> &str {
@@ -198,6 +200,7 @@ mod tests {
             "C:\\x",
             "C:x",
             "c:/x",
+            "./C:x",
             "a\\b",
             "\\\\host\\share",
             "a\0b",

@@ -17,11 +17,6 @@ pub fn is_hidden(c: char) -> bool {
             | '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}')
 }
 
-/// The first hidden character other than ordinary white space, with its byte offset.
-pub fn first_hidden(text: &str) -> Option<(usize, char)> {
-    text.char_indices().find(|(_, c)| is_hidden(*c) && !matches!(c, '\n' | '\r' | '\t'))
-}
-
 /// Code points for eyes: `U+202E U+0041`. Only the characters that need showing.
 pub fn show_code_points(text: &str, which: impl Fn(char) -> bool) -> String {
     let mut shown = String::new();

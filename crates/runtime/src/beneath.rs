@@ -54,6 +54,9 @@ fn walk_beneath(root: BorrowedFd<'_>, path: &str, flags: OFlags) -> rustix::io::
             // ELOOP (a link) or ENOTDIR (a link where a directory was asked for).
             Err(error @ (Errno::LOOP | Errno::NOTDIR | Errno::MLINK)) => {
                 let Ok(target) = readlinkat(here, name.as_slice(), Vec::new()) else { return Err(error) };
+                if last && flags.contains(OFlags::NOFOLLOW) {
+                    return Err(error);
+                }
                 links += 1;
                 if links > MAX_LINKS {
                     return Err(Errno::LOOP);
@@ -114,6 +117,14 @@ mod tests {
                 assert_eq!(read(path), Err(Errno::XDEV), "{path}");
             }
             assert_eq!(read("loop"), Err(Errno::LOOP));
+            // Asked not to follow the last name, both do not.
+            let unfollowed = |path: &str| open(dir.as_fd(), path, DIRECTORY | OFlags::NOFOLLOW).map(|_| ());
+            assert_eq!(unfollowed("a/b"), Ok(()));
+            assert_eq!(unfollowed("short"), Err(Errno::NOTDIR));
+            assert_eq!(
+                open(dir.as_fd(), "a/b/again.md", READ | OFlags::NOFOLLOW).map(|_| ()),
+                Err(Errno::LOOP)
+            );
             assert_eq!(read("a/missing"), Err(Errno::NOENT));
             assert_eq!(read("a/b/c.md/x"), Err(Errno::NOTDIR));
         }

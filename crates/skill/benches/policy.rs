@@ -16,20 +16,12 @@ fn main() {
 static INVENTORY: LazyLock<Inventory> = LazyLock::new(|| {
     let skills = (0..SKILLS).map(|n| {
         let name = format!("skill-{n:05}");
-        Installed {
-            head: SkillHead {
-                name: SkillName::parse(&name).ok(),
-                description: "Explains how one thing is done well, in three or four short steps.".into(),
-                ..SkillHead::default()
-            },
-            scope: fugato_model::Scope::Global,
-            rank: 0,
-            dir: format!("/skills/{name}").into(),
-            file: "SKILL.md".into(),
-            digest: None,
-            diagnostics: Vec::new(),
-            usable: true,
-        }
+        let head = SkillHead {
+            name: SkillName::parse(&name).ok(),
+            description: "Explains how one thing is done well, in three or four short steps.".into(),
+            ..SkillHead::default()
+        };
+        Installed::sound(head, fugato_model::Scope::Global, format!("/skills/{name}"))
     });
     Inventory::new(skills.collect())
 });

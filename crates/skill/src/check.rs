@@ -148,7 +148,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(600))]
+        #![proptest_config(crate::fixture::one_in(4))]
 
         #[test]
         fn a_file_that_passes_strictly_passes_the_reference(

@@ -13,8 +13,10 @@ use sha2::{Digest as _, Sha256};
 /// Changes when the definition does, so that digests of two definitions can never be equal by accident.
 const DOMAIN: &[u8] = b"fugato-skill-1\n";
 
-/// Directories that are never part of a skill: version control, and packages that a lock file restores.
-const NOT_CONTENT: &[&str] = &[".git", ".hg", ".svn", ".jj", ".bzr", "node_modules"];
+/// Names that are never part of a skill: version control, packages that a lock file restores, and what file managers
+/// leave in every directory they show. Looking at a skill must not change its digest.
+const NOT_CONTENT: &[&str] =
+    &[".git", ".hg", ".svn", ".jj", ".bzr", "node_modules", ".DS_Store", "__MACOSX", "Thumbs.db"];
 
 /// Directories in which an install prepares its work, beside installed skills: what is in them is not installed.
 pub const STAGE_PREFIX: &str = ".fugato-stage-";
@@ -45,9 +47,9 @@ pub fn belongs(path: &RelPath) -> bool {
     path.components().all(|name| !is_not_content(name))
 }
 
-/// Is this the name of a directory that no walk enters?
-pub fn is_not_content(dir_name: &str) -> bool {
-    NOT_CONTENT.contains(&dir_name) || dir_name.starts_with(STAGE_PREFIX)
+/// Is this a name, of a directory or a file, that no walk looks at?
+pub fn is_not_content(name: &str) -> bool {
+    NOT_CONTENT.contains(&name) || name.starts_with(STAGE_PREFIX)
 }
 
 fn combine(mut entries: Vec<(&str, u64, Digest)>) -> Digest {
@@ -97,11 +99,14 @@ mod tests {
     }
 
     #[test]
-    fn version_control_and_packages_do_not_count() {
-        let (skill, hook, package) = (path("SKILL.md"), path(".git/hooks/x"), path("a/node_modules/b.js"));
-        let with =
-            digest_files([(&skill, b"s".as_slice()), (&hook, b"h".as_slice()), (&package, b"p".as_slice())]);
-        assert_eq!(with, digest_files([(&skill, b"s".as_slice())]));
+    fn what_tools_leave_beside_a_skill_does_not_count() {
+        let skill = path("SKILL.md");
+        let alone = digest_files([(&skill, b"s".as_slice())]);
+        for left in [".git/hooks/x", "a/node_modules/b.js", ".DS_Store", "a/.DS_Store", "__MACOSX/._SKILL.md"]
+        {
+            let left = path(left);
+            assert_eq!(digest_files([(&skill, b"s".as_slice()), (&left, b"x".as_slice())]), alone, "{left}");
+        }
     }
 
     proptest! {

@@ -2,25 +2,17 @@
 
 use crate::profile::Profile;
 use crate::{Installed, Inventory, SkillHead};
-use fugato_model::SkillName;
+use fugato_model::{Scope, SkillName};
 use proptest::test_runner::Config;
 
 /// A good skill in the global scope.
 pub(crate) fn skill(name: &str) -> Installed {
-    Installed {
-        head: SkillHead {
-            name: Some(SkillName::parse(name).unwrap()),
-            description: format!("What {name} does."),
-            ..SkillHead::default()
-        },
-        scope: "global".parse().unwrap(),
-        rank: 0,
-        dir: format!("/skills/{name}").into(),
-        file: "SKILL.md".into(),
-        digest: None,
-        diagnostics: Vec::new(),
-        usable: true,
-    }
+    let head = SkillHead {
+        name: Some(SkillName::parse(name).unwrap()),
+        description: format!("What {name} does."),
+        ..SkillHead::default()
+    };
+    Installed::sound(head, Scope::Global, format!("/skills/{name}"))
 }
 
 pub(crate) fn internal(name: &str) -> Installed {

@@ -29,6 +29,20 @@ pub struct Installed {
 }
 
 impl Installed {
+    /// A usable skill in a directory named after it, with nothing known against it.
+    pub fn sound(head: SkillHead, scope: Scope, dir: impl Into<PathBuf>) -> Self {
+        Self {
+            head,
+            scope,
+            rank: 0,
+            dir: dir.into(),
+            file: "SKILL.md".into(),
+            digest: None,
+            diagnostics: Vec::new(),
+            usable: true,
+        }
+    }
+
     /// The canonical name; else what it calls itself; else its directory's name.
     pub fn label(&self) -> String {
         match (&self.head.name, &self.head.declared_name) {
@@ -146,16 +160,9 @@ mod tests {
     use fugato_model::SkillName;
 
     fn skill(name: &str, scope: &str, rank: u32, usable: bool) -> Installed {
-        Installed {
-            head: SkillHead { name: SkillName::parse(name).ok(), ..SkillHead::default() },
-            scope: scope.parse().unwrap(),
-            rank,
-            dir: format!("/{scope}/{name}").into(),
-            file: "SKILL.md".into(),
-            digest: None,
-            diagnostics: Vec::new(),
-            usable,
-        }
+        let head = SkillHead { name: SkillName::parse(name).ok(), ..SkillHead::default() };
+        let sound = Installed::sound(head, scope.parse().unwrap(), format!("/{scope}/{name}"));
+        Installed { rank, usable, ..sound }
     }
 
     #[test]

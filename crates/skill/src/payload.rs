@@ -4,8 +4,8 @@
 //! pointer, because a card is one line of a megabyte.
 
 use crate::archive::{
-    Bundle, BundledFile, BundledSkill, Content, MAX_PACKED_BYTES, Tally, Twins, gather, is_skill_file,
-    read_zip_within, safe_path, sniff,
+    Bundle, BundledFile, BundledSkill, Content, MAX_PACKED_BYTES, Tally, Twins, gather, read_zip_within,
+    safe_path, sniff,
 };
 use crate::digest_bytes;
 use base64::Engine as _;
@@ -48,11 +48,6 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Bundle, Vec<Diagnostic>> {
         reader.payload(&pointer, payload);
     }
     reader.finish()
-}
-
-/// Does this JSON carry skills? For judging a file by its content.
-pub fn is_present(document: &Value) -> bool {
-    !find(document).is_empty()
 }
 
 /// Payload objects with their JSON pointers.
@@ -246,7 +241,7 @@ fn inline(item: &Value, tally: &mut Tally) -> Result<BTreeMap<RelPath, BundledFi
         counted.map_err(|(code, why)| (within(""), code, why))?;
         read.insert(path, BundledFile { bytes: content.as_bytes().to_vec(), executable: false });
     }
-    if !read.keys().any(|path| is_skill_file(path.as_str())) {
+    if !read.keys().any(|path| crate::is_skill_file(path.as_str())) {
         return Err((
             "/files".into(),
             Code::F0305,

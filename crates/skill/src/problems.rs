@@ -70,13 +70,6 @@ pub fn too_large(path: &str, found: u64, limit: usize) -> Diagnostic {
     ))
 }
 
-/// SK22: a skill with more files than accepted.
-pub fn too_many_files(path: &str, found: usize, limit: usize) -> Diagnostic {
-    let message =
-        words!("the skill has {found} files (limit {limit})", "技能包含 {found} 个文件（上限 {limit}）");
-    Diagnostic::error(Code::F0122, path, message)
-}
-
 /// F0125: the side file a field names is not there. The caller looked.
 pub fn side_file_missing(path: &str, field: &str, file: &str) -> Diagnostic {
     let message = words!("`{file}` does not exist in the skill", "技能目录里没有 `{file}`");
@@ -396,7 +389,6 @@ mod tests {
         assert_eq!(unreadable("d/SKILL.md", "permission denied").code, Code::F0121);
         assert_eq!(link_leaves("d/x", "/etc/passwd").code, Code::F0126);
         assert!(!link_loops("d/x").is_error());
-        assert_eq!(too_many_files("d", 600, 512).message.en, "the skill has 600 files (limit 512)");
         assert_eq!(side_file_missing("d", "metadata.fugato-phases", "p.yaml").code, Code::F0125);
     }
 }

@@ -26,6 +26,20 @@ pub struct Reading {
     pub body_start: usize,
 }
 
+/// The names a file that makes its directory a skill may have, in order of preference.
+pub const SKILL_FILE_NAMES: [&str; 3] = ["SKILL.md", "skill.md", ORCHESTRATOR_FILE];
+const ORCHESTRATOR_FILE: &str = "oskill.md";
+
+/// Is this the name of a file that makes its directory a skill?
+pub fn is_skill_file(file_name: &str) -> bool {
+    SKILL_FILE_NAMES.contains(&file_name)
+}
+
+/// Reads a skill file as its name says: [`read_orchestrator`] or [`read_skill`].
+pub fn read_named(file_name: &str, text: SkillText<'_>) -> Reading {
+    if file_name == ORCHESTRATOR_FILE { read_orchestrator(text) } else { read_skill(text) }
+}
+
 /// Reads a `SKILL.md` (or `skill.md`).
 ///
 /// Not usable only without parseable frontmatter, without a description, with text hidden in the description, or

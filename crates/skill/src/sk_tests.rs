@@ -401,7 +401,7 @@ fn ten_thousand_skills_are_read_in_well_under_100_ms() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(crate::fixture::one_in(2))]
 
     #[test]
     fn no_bytes_make_reading_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), dir in "\\PC{0,8}") {

@@ -1,47 +1,29 @@
 //! The shipped examples: profiles read and lint clean against the shipped skills, and match their JSON Schema.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot read its files has failed")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot read its files has failed")]
 
-use fugato_model::SkillName;
+use fugato_model::{Scope, SkillName};
 use fugato_skill::profile::{Mode, Profile, schema};
-use fugato_skill::{Installed, Inventory, SkillHead, catalog, policy};
+use fugato_skill::{Installed, Inventory, SkillHead, SkillText, catalog, policy, read_skill};
 use std::path::{Path, PathBuf};
 
 fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
 }
 
-/// The example skills, read the plain way: one quoted description line each.
+/// The example skills, read as loading reads them; each must be beyond reproach.
 fn inventory() -> Inventory {
     let root = examples().join("director/skills");
     let skills = std::fs::read_dir(root).unwrap().map(|entry| {
         let dir = entry.unwrap().path();
         let name = dir.file_name().unwrap().to_str().unwrap().to_owned();
-        let text = std::fs::read_to_string(dir.join("SKILL.md")).unwrap();
-        let field = |key: &str| {
-            let line = text
-                .lines()
-                .find_map(|line| line.strip_prefix(key))
-                .unwrap_or_else(|| panic!("{key} in {name}"));
-            line.trim().trim_matches('"').to_owned()
-        };
-        assert_eq!(field("name:"), name);
-        let description = field("description:");
-        assert!((20..=1024).contains(&description.chars().count()), "{name}");
-        Installed {
-            head: SkillHead {
-                name: Some(SkillName::parse(&name).unwrap()),
-                description,
-                ..SkillHead::default()
-            },
-            scope: fugato_model::Scope::Global,
-            rank: 0,
-            dir,
-            file: "SKILL.md".into(),
-            digest: None,
-            diagnostics: Vec::new(),
-            usable: true,
-        }
+        let bytes = std::fs::read(dir.join("SKILL.md")).unwrap();
+        let path = format!("{name}/SKILL.md");
+        let reading = read_skill(SkillText { dir_name: &name, path: &path, bytes: &bytes });
+        assert!(reading.usable, "{name}");
+        assert_eq!(reading.diagnostics, [], "{name}");
+        assert_eq!(reading.head.name.as_ref().map(SkillName::as_str), Some(name.as_str()));
+        Installed::sound(reading.head, Scope::Global, dir)
     });
     Inventory::new(skills.collect())
 }
@@ -111,15 +93,9 @@ fn the_pages_of_profile_errors_show_what_they_say() {
         .map(|name| (name, true))
         .collect::<Vec<_>>();
     installed.push(("broken-skill", false));
-    let skills = installed.into_iter().map(|(name, usable)| Installed {
-        head: SkillHead { name: Some(SkillName::parse(name).unwrap()), ..SkillHead::default() },
-        scope: fugato_model::Scope::Global,
-        rank: 0,
-        dir: format!("/skills/{name}").into(),
-        file: "SKILL.md".into(),
-        digest: None,
-        diagnostics: Vec::new(),
-        usable,
+    let skills = installed.into_iter().map(|(name, usable)| {
+        let head = SkillHead { name: Some(SkillName::parse(name).unwrap()), ..SkillHead::default() };
+        Installed { usable, ..Installed::sound(head, Scope::Global, format!("/skills/{name}")) }
     });
     let inventory = Inventory::new(skills.collect());
     for code in fugato_model::Code::ALL.iter().filter(|code| code.as_str().starts_with("F02")) {

@@ -1,6 +1,6 @@
 //! `fugato answer RUN TEXT`: answer what a run asked, and let it go on.
 
-use super::start::{drive, world_of};
+use super::start::{Watching, drive, world_of};
 use super::{find, open, reader, state, store_error};
 use crate::app::{App, env_var};
 use crate::error::{CliError, Outcome};
@@ -25,6 +25,9 @@ pub struct AnswerArgs {
     /// Print each event as one line of JSON
     #[arg(long)]
     jsonl: bool,
+    /// Never ask on the terminal: leave the question open and end
+    #[arg(long)]
+    no_input: bool,
 }
 
 pub fn run(args: &AnswerArgs, app: &mut App) -> Outcome {
@@ -44,7 +47,8 @@ pub fn run(args: &AnswerArgs, app: &mut App) -> Outcome {
     let dir = state(app);
     let store = Store::open(&dir).map_err(|error| store_error(&error))?;
     let answer = args.text.join(" ");
-    drive(app, args.jsonl, move |watcher| {
+    let watching = Watching { jsonl: args.jsonl, no_input: args.no_input };
+    drive(app, &watching, move |watcher| {
         let mut session = Session::resume(store, &dir, &id, world, watcher)?;
         session.tell(Input::Answer { question, answer });
         Ok(session)

@@ -65,6 +65,11 @@ pub fn find(reader: &Reader, id: Option<&str>) -> Result<RunRow, CliError> {
     }
 }
 
+/// Id of the newest run.
+pub fn newest(app: &App) -> Result<String, CliError> {
+    find(&reader(app)?, None).map(|row| row.id)
+}
+
 /// The log of a run and the state it folds to.
 pub fn open(reader: &Reader, row: &RunRow) -> Result<(Vec<Event>, Run), CliError> {
     let events = load(reader, &row.id).map_err(|error| journal_error(&error))?;

@@ -54,9 +54,23 @@ pub struct HowArgs {
     /// Print each event as one line of JSON
     #[arg(long)]
     pub jsonl: bool,
+    /// Never ask on the terminal: leave the question open and end
+    #[arg(long)]
+    pub no_input: bool,
+}
+
+/// How the person watches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Watching {
+    pub jsonl: bool,
+    pub no_input: bool,
 }
 
 impl HowArgs {
+    pub fn watching(&self) -> Watching {
+        Watching { jsonl: self.jsonl, no_input: self.no_input }
+    }
+
     pub fn limits(&self) -> Result<Limits, CliError> {
         let micro_usd = match self.budget_usd {
             None => None,
@@ -114,7 +128,7 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
     let store = Store::open(&dir).map_err(|error| store_error(&error))?;
     let id = spec.id.clone();
     app.out.note(&words!("run {id}", "运行 {id}"));
-    drive(app, args.how.jsonl, move |watcher| Session::create(store, spec, world, watcher))
+    drive(app, &args.how.watching(), move |watcher| Session::create(store, spec, world, watcher))
 }
 
 pub fn find_skill(name: &str, selection: &SkillSelection, app: &App) -> Result<Installed, CliError> {
@@ -159,7 +173,7 @@ type Watcher = Box<dyn FnMut(Notice) + Send>;
 /// Opens a session and drives it on this thread's runtime, with progress, questions and Ctrl-C.
 pub fn drive(
     app: &mut App,
-    jsonl: bool,
+    watching: &Watching,
     open: impl FnOnce(Watcher) -> Result<Session, fugato_runtime::runs::RunError>,
 ) -> Outcome {
     let (tell, told) = watch::channel::<Notice>();
@@ -176,7 +190,13 @@ pub fn drive(
         let _inside = runtime.enter();
         open(watcher).map_err(|error| run_error(&error))?
     };
-    let mut follower = Follower { reporter: Reporter::default(), run: None, jsonl, first_at: None, last_at: 0 };
+    let mut follower = Follower {
+        reporter: Reporter::default(),
+        run: None,
+        jsonl: watching.jsonl,
+        first_at: None,
+        last_at: 0,
+    };
     loop {
         let end = runtime.block_on(async {
             let (controls, inbox) = mpsc::channel(16);
@@ -211,7 +231,7 @@ pub fn drive(
         }
         let end = end.map_err(|error| run_error(&error))?;
         match end {
-            End::AwaitingInput if can_ask(app, jsonl) => {
+            End::AwaitingInput if can_ask(app, watching) => {
                 let Some((question, answer)) = ask(session.run(), app)? else {
                     return waiting(session.run(), app);
                 };
@@ -257,8 +277,8 @@ impl Follower {
     }
 }
 
-fn can_ask(app: &App, jsonl: bool) -> bool {
-    std::io::stdin().is_terminal() && !app.out.json && !jsonl
+fn can_ask(app: &App, watching: &Watching) -> bool {
+    std::io::stdin().is_terminal() && !app.out.json && !watching.jsonl && !watching.no_input
 }
 
 /// Asks the first open question on the terminal. `None`: the person closed the input.

@@ -8,7 +8,7 @@ use super::problem::Problem;
 use super::stamp::{Stamp, kind_of};
 use crate::beneath::{DIRECTORY, READ, open_beneath};
 use fugato_model::{Digest, RelPath};
-use fugato_skill::limits;
+use fugato_skill::{is_skill_file, limits};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, readlinkat, statat};
 use rustix::io::Errno;
@@ -24,9 +24,6 @@ pub(crate) const MAX_SKILL_FILES: usize = limits::SKILL_FILES;
 
 /// More complaints than this about one skill help nobody.
 const MAX_PROBLEMS: usize = 64;
-
-/// The names a file that describes a skill may have.
-pub(crate) const SKILL_FILES: [&str; 3] = ["SKILL.md", "skill.md", "oskill.md"];
 
 /// Buffers of one thread, reused from skill to skill.
 #[derive(Default)]
@@ -75,7 +72,8 @@ impl Contents {
     }
 }
 
-/// Reads a whole skill. Its directory is stamped and listed already (in `scratch.listing`). `on_skill_file` gets the bytes of each file in [`SKILL_FILES`] that had to be read.
+/// Reads a whole skill. Its directory is stamped and listed already (in `scratch.listing`). `on_skill_file` gets the bytes
+/// of each file of [`fugato_skill::SKILL_FILE_NAMES`] that had to be read.
 pub(crate) fn gather(
     skill: BorrowedFd<'_>,
     stamp: Stamp,
@@ -158,7 +156,7 @@ impl Gathering<'_> {
 
     fn listed(&mut self, dir: BorrowedFd<'_>, at: &str, listing: &Listing, waiting: &mut Vec<RelPath>) {
         // The files that make it a skill come first: limits must not hide them.
-        let describes = |name: &[u8]| at.is_empty() && SKILL_FILES.iter().any(|file| file.as_bytes() == name);
+        let describes = |name: &[u8]| at.is_empty() && is_skill_file_name(name);
         let first = listing.names().filter(|(name, _)| describes(name));
         let rest = listing.names().filter(|(name, _)| !describes(name));
         for (name, kind) in first.chain(rest) {
@@ -188,7 +186,7 @@ impl Gathering<'_> {
             }
         }
         match kind {
-            FileType::Directory if SKILL_FILES.contains(&name.path.as_str()) => {
+            FileType::Directory if is_skill_file(name.path.as_str()) => {
                 self.problem(Problem::NotRegular { path: name.path.to_string(), kind });
                 waiting.push(name.path);
             }
@@ -236,7 +234,7 @@ impl Gathering<'_> {
         };
         let (stamp, kind) = (Stamp::of(&stat), kind_of(&stat));
         let path_text = path.as_str();
-        let describes = SKILL_FILES.contains(&path_text);
+        let describes = is_skill_file(path_text);
         match kind {
             FileType::RegularFile => {}
             FileType::Directory if !describes => {
@@ -310,6 +308,11 @@ impl Gathering<'_> {
     fn unreadable(&mut self, path: &RelPath, error: Errno) {
         self.problem(Problem::Unreadable { path: path.to_string(), error });
     }
+}
+
+/// [`is_skill_file`] for a name as the file system gives it.
+pub(super) fn is_skill_file_name(name: &[u8]) -> bool {
+    std::str::from_utf8(name).is_ok_and(is_skill_file)
 }
 
 fn name_in(at: &str, name: &[u8]) -> Result<RelPath, Problem> {

@@ -14,7 +14,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 /// Grows with every change of the structures below or of what reading a skill file yields.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 const MAGIC: &[u8; 16] = b"fugato-index\r\n\x1a\n";
 /// Roots remembered; the longest unused ones go first.
 const MAX_SECTIONS: usize = 64;
@@ -52,7 +52,8 @@ pub(super) struct SkillEntry<'a> {
     pub files: Vec<(&'a str, Stamp, Bytes<'a>)>,
     pub file: &'a str,
     pub head: SkillHead,
-    /// What reading the skill file said.
+    /// What reading the skill file said. Paths of diagnostics are below the skill: how its root is shown to people depends
+    /// on where they are.
     pub reading: Vec<Diagnostic>,
     /// What the directory around it is blamed for.
     pub around: Vec<Diagnostic>,
@@ -92,8 +93,6 @@ impl SkillEntry<'_> {
 pub(super) struct Section<'a> {
     /// When the scan began.
     pub scanned_ns: i64,
-    /// How the root was shown: diagnostics carry it.
-    pub shown: &'a str,
     /// (path below the root, encoded [`Entry`])
     #[serde(borrow)]
     pub entries: Vec<(Bytes<'a>, Bytes<'a>)>,

@@ -1,12 +1,12 @@
 //! One directory that holds a skill file becomes one [`Installed`]: from the index when nothing changed, else by reading
 //! what did.
 
-use super::contents::{Contents, Known, SKILL_FILES, Scratch, gather};
+use super::contents::{Contents, Known, Scratch, gather};
 use super::index::{Bytes, SkillEntry};
 use super::problem::Problem;
 use super::stamp::Stamp;
 use fugato_model::{Diagnostic, Digest, RelPath};
-use fugato_skill::{Reading, SkillHead, SkillText, problems, read_orchestrator, read_skill};
+use fugato_skill::{Reading, SKILL_FILE_NAMES, SkillHead, SkillText, problems, read_named};
 use rustix::fd::BorrowedFd;
 use rustix::fs::{AtFlags, statat};
 
@@ -58,11 +58,14 @@ impl Remembered<'_> {
             && self.entry.files.iter().all(|(below, stamp, _)| same(below, stamp))
     }
 
-    pub(super) fn into_inspected(self, shown: &Shown<'_>) -> Inspected {
+    /// `shown`: the skill's directory as people name it now.
+    pub(super) fn into_inspected(self, shown: impl FnOnce() -> String) -> Inspected {
         let entry = self.entry;
         let mut diagnostics = entry.around;
         diagnostics.extend(entry.reading);
-        shown.renew(&mut diagnostics);
+        if !diagnostics.is_empty() {
+            place(&mut diagnostics, &shown());
+        }
         Inspected {
             head: entry.head,
             file: entry.file.to_owned(),
@@ -72,25 +75,6 @@ impl Remembered<'_> {
             id: entry.dirs.first().map(|(_, stamp)| stamp.id()).unwrap_or_default(),
             files_read: 0,
             entry: None,
-        }
-    }
-}
-
-/// How the skill's root is named to people, now and when the index was written.
-pub(super) struct Shown<'a> {
-    pub before: &'a str,
-    pub now: &'a str,
-}
-
-impl Shown<'_> {
-    fn renew(&self, diagnostics: &mut [Diagnostic]) {
-        if self.before == self.now {
-            return;
-        }
-        for diagnostic in diagnostics {
-            if let Some(rest) = diagnostic.path.strip_prefix(self.before) {
-                diagnostic.path = format!("{}{rest}", self.now);
-            }
         }
     }
 }
@@ -117,7 +101,7 @@ pub(super) fn inspect(
     let mut on_skill_file = |name: &str, bytes: &[u8]| {
         let path = format!("{shown}/{name}");
         let text = SkillText { dir_name: dir.name, path: &path, bytes };
-        let reading = if name == "oskill.md" { read_orchestrator(text) } else { read_skill(text) };
+        let reading = read_named(name, text);
         readings.push((name.to_owned(), reading));
     };
     let known: &dyn Known = match remembered {
@@ -147,7 +131,7 @@ fn skill_files_of(contents: &Contents) -> Vec<String> {
         contents.files.iter().any(|file| file.path.as_str() == *name)
             || contents.problems.iter().any(|problem| problem.path() == *name)
     };
-    SKILL_FILES.iter().copied().filter(is_there).map(str::to_owned).collect()
+    SKILL_FILE_NAMES.iter().copied().filter(is_there).map(str::to_owned).collect()
 }
 
 /// The skill file itself is unchanged and only something around it is not.
@@ -163,6 +147,9 @@ fn reading_of(known: &Remembered<'_>, file: &str, shown: &str) -> Reading {
 fn finish(contents: &Contents, file: String, reading: Reading, shown: &str) -> Inspected {
     let mut around: Vec<_> = contents.problems.iter().map(|problem| problem.diagnostic(shown)).collect();
     around.extend(missing_side_file(&reading.head, contents, &file, shown));
+    let mut said = reading.diagnostics;
+    unplace(&mut around, shown);
+    unplace(&mut said, shown);
     let entry = SkillEntry {
         dirs: contents.dirs.iter().map(|(path, stamp)| (path.as_str(), *stamp)).collect(),
         files: contents
@@ -173,7 +160,7 @@ fn finish(contents: &Contents, file: String, reading: Reading, shown: &str) -> I
         file: &file,
         usable: reading.usable && !contents.problems.iter().any(Problem::is_fatal),
         head: reading.head,
-        reading: reading.diagnostics,
+        reading: said,
         around,
         reading_usable: reading.usable,
         digest: contents.digest(),
@@ -182,6 +169,7 @@ fn finish(contents: &Contents, file: String, reading: Reading, shown: &str) -> I
     let bytes = if lasting { entry.encode() } else { None };
     let mut diagnostics = entry.around;
     diagnostics.extend(entry.reading);
+    place(&mut diagnostics, shown);
     Inspected {
         head: entry.head,
         digest: entry.digest,
@@ -191,6 +179,22 @@ fn finish(contents: &Contents, file: String, reading: Reading, shown: &str) -> I
         files_read: contents.files_read,
         entry: bytes,
         file,
+    }
+}
+
+/// Paths below the skill become paths as people name them from where they are.
+fn place(diagnostics: &mut [Diagnostic], shown: &str) {
+    for diagnostic in diagnostics {
+        diagnostic.path.insert_str(0, shown);
+    }
+}
+
+/// The reverse of [`place`].
+fn unplace(diagnostics: &mut [Diagnostic], shown: &str) {
+    for diagnostic in diagnostics {
+        if let Some(below) = diagnostic.path.strip_prefix(shown) {
+            diagnostic.path = below.to_owned();
+        }
     }
 }
 

@@ -124,11 +124,11 @@ fn open_root<'a>(
     let name = root.path.as_os_str().as_bytes();
     let section =
         sections.iter().find(|(known, _)| *known == name).and_then(|(_, bytes)| Section::decode(bytes));
-    let (scanned_ns, shown_before, known) = match &section {
-        Some(section) => (section.scanned_ns, section.shown, section.by_path()),
-        None => (0, "", HashMap::new()),
+    let (scanned_ns, known) = match &section {
+        Some(section) => (section.scanned_ns, section.by_path()),
+        None => (0, HashMap::new()),
     };
-    Some(OpenRoot { root, fd, scanned_ns, shown_before, known, above: std::sync::OnceLock::new() })
+    Some(OpenRoot { root, fd, scanned_ns, known, above: std::sync::OnceLock::new() })
 }
 
 /// Does something differ from the index?
@@ -155,7 +155,7 @@ fn remember(
         .iter()
         .zip(by_root)
         .filter_map(|(root, entries)| {
-            let section = Section { scanned_ns: now_ns, shown: &root.root.shown, entries };
+            let section = Section { scanned_ns: now_ns, entries };
             Some((root.root.path.as_os_str().as_bytes(), section.encode()?))
         })
         .collect();

@@ -1,10 +1,10 @@
 //! Discovery of what a person named: a skill file, a skill directory, or a tree of skills. No index: the answer must
 //! be about the bytes that are there now.
 
-use super::contents::SKILL_FILES;
 use super::{Discovery, discover};
 use crate::Root;
 use fugato_model::{Code, Diagnostic, Scope, words};
+use fugato_skill::is_skill_file;
 use std::path::{Path, PathBuf};
 
 /// Finds the skills in `paths`. Diagnostics name files the way the paths were given. What does not exist or is no
@@ -31,9 +31,9 @@ fn root_of(path: &Path) -> Result<Root, Box<Diagnostic>> {
     let meta = std::fs::metadata(path)
         .map_err(|error| wrong(words!("`{shown}` cannot be read: {error}", "无法读取 `{shown}`：{error}")))?;
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let dir = if meta.is_dir() && !SKILL_FILES.contains(&name) {
+    let dir = if meta.is_dir() && !is_skill_file(name) {
         path
-    } else if SKILL_FILES.contains(&name) {
+    } else if is_skill_file(name) {
         path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
     } else {
         let message = words!(

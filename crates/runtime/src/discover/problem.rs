@@ -1,8 +1,8 @@
 //! What can be wrong with the files of a skill, before anyone reads what is in them; and the words for it.
 
-use super::contents::{MAX_SKILL_BYTES, MAX_SKILL_FILES, SKILL_FILES};
+use super::contents::{MAX_SKILL_BYTES, MAX_SKILL_FILES};
 use fugato_model::{Code, Diagnostic, Severity, Words, words};
-use fugato_skill::problems;
+use fugato_skill::{is_skill_file, problems};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
@@ -113,10 +113,6 @@ impl Problem {
             ),
         }
     }
-}
-
-fn is_skill_file(path: &str) -> bool {
-    SKILL_FILES.contains(&path)
 }
 
 fn kind_words(kind: FileType) -> Words {

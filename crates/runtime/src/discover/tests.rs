@@ -469,6 +469,27 @@ fn remembered_diagnostics_are_shown_from_where_one_is_now() {
     assert!(the_one(&warm).diagnostics.iter().all(|d| d.path.starts_with("~/elsewhere/bad")));
 }
 
+/// The index is written from one place, carried over at another, and read at a third.
+#[test]
+fn diagnostics_carried_from_index_to_index_are_shown_from_where_one_is_now() {
+    let tree = Tree::new();
+    tree.write("root/bad/SKILL.md", "no frontmatter").skill("root/good");
+    let index = tree.path("home/skills.index");
+    let look = |shown: &str, hours: u64| {
+        let root = Root { shown: shown.to_owned(), ..tree.root("global", 0, "root") };
+        let now = SystemTime::now() + Duration::from_secs(3600 * hours);
+        let found = discover_at(&[root], Some(&index), now);
+        let bad = found.inventory.all().iter().find(|skill| skill.label() == "bad").unwrap();
+        (bad.diagnostics[0].path.clone(), found.stats.reused)
+    };
+    assert_eq!(look("one", 1), ("one/bad/SKILL.md".into(), 0));
+    // Something else changed, so the index is written anew with the old entry in it.
+    tree.write("root/good/more.md", "more");
+    assert_eq!(look("two", 2), ("two/bad/SKILL.md".into(), 1));
+    assert_eq!(look("three", 3), ("three/bad/SKILL.md".into(), 2));
+    assert_eq!(look("two", 4), ("two/bad/SKILL.md".into(), 2));
+}
+
 #[test]
 fn concurrent_discoveries_never_damage_the_index() {
     let tree = Tree::new();

@@ -3,9 +3,9 @@
 //! A directory with a skill file is a skill and is not entered further; any other one is a container. Cost follows the
 //! change: a directory whose stamp is that of the index is not listed, a skill whose stamps are is not read.
 
-use super::contents::{SKILL_FILES, Scratch};
+use super::contents::{Scratch, is_skill_file_name};
 use super::index::{Bytes, Child, ContainerEntry, Entry};
-use super::inspect::{Inspected, OpenDir, Remembered, Shown, inspect};
+use super::inspect::{Inspected, OpenDir, Remembered, inspect};
 use super::stamp::{Stamp, kind_of};
 use crate::Root;
 use crate::beneath::DIRECTORY;
@@ -35,7 +35,6 @@ pub(super) struct OpenRoot<'a> {
     pub root: &'a Root,
     pub fd: OwnedFd,
     pub scanned_ns: i64,
-    pub shown_before: &'a str,
     pub known: HashMap<&'a [u8], &'a [u8]>,
     /// Device and inode of the root and of all directories above it.
     pub above: OnceLock<HashSet<(u64, u64)>>,
@@ -170,8 +169,7 @@ impl<'a> Worker<'a, '_> {
             Some((path, bytes, Entry::Skill(entry))) => {
                 let known = Remembered { entry: *entry, scanned_ns: root.scanned_ns };
                 if known.is_unchanged(root.fd.as_fd(), &task.path, &mut self.path) {
-                    let shown = Shown { before: root.shown_before, now: &root.root.shown };
-                    self.skill(root, task, known.into_inspected(&shown));
+                    self.skill(root, task, known.into_inspected(|| shown(root, &task.path)));
                     self.keep(task.root, Cow::Borrowed(path), Cow::Borrowed(bytes));
                     return;
                 }
@@ -199,7 +197,7 @@ impl<'a> Worker<'a, '_> {
         let stamp = Stamp::of(&fstat(&dir)?);
         scratch.listing.read(dir.as_fd())?;
         self.found.dirs_listed += 1;
-        if scratch.listing.names().any(|(name, _)| is_skill_file(name)) {
+        if scratch.listing.names().any(|(name, _)| is_skill_file_name(name)) {
             let name = dir_name(root, &task.path);
             let shown = shown(root, &task.path);
             let open = OpenDir { fd: dir.as_fd(), stamp, name: &name, shown: &shown };
@@ -309,10 +307,6 @@ impl<'a> Worker<'a, '_> {
 
 pub(super) fn unlistable(error: Errno) -> Words {
     words!("directory cannot be listed: {error}", "无法列出目录：{error}")
-}
-
-fn is_skill_file(name: &[u8]) -> bool {
-    SKILL_FILES.iter().any(|file| file.as_bytes() == name)
 }
 
 fn path_or_dot(path: &[u8]) -> &[u8] {

@@ -20,8 +20,8 @@ pub fn export(installed: &Installed) -> Result<Vec<u8>, ManageError> {
         Some(skill) if skill.digest() == digest => Ok(bytes),
         _ => {
             let why = words!(
-                "`{name}` has files that no archive keeps (such as `.DS_Store`); remove them and export again",
-                "`{name}` 含有归档不会保留的文件（例如 `.DS_Store`）；请删除后再导出"
+                "`{name}` has files that no archive keeps; remove them and export again",
+                "`{name}` 含有归档不会保留的文件；请删除后再导出"
             );
             Err(ManageError::invalid(Diagnostic::error(Code::F0306, installed.dir.to_string_lossy(), why)))
         }

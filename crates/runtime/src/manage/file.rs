@@ -8,8 +8,8 @@ use super::trash;
 use super::tree::{open_file, read_all};
 use crate::Places;
 use fugato_model::{Code, Diagnostic, Digest, RelPath, words};
-use fugato_skill::archive::{MAX_FILE_BYTES, is_skill_file, safe_path};
-use fugato_skill::{Installed, SkillText, digest_bytes, read_orchestrator, read_skill};
+use fugato_skill::archive::{MAX_FILE_BYTES, safe_path};
+use fugato_skill::{Installed, SkillText, digest_bytes, is_skill_file, read_named};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -116,7 +116,7 @@ fn check(installed: &Installed, path: &RelPath, bytes: &[u8]) -> Result<Vec<Diag
     let dir_name =
         installed.dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let text = SkillText { dir_name: &dir_name, path: &shown, bytes };
-    let mut reading = if path.as_str() == "oskill.md" { read_orchestrator(text) } else { read_skill(text) };
+    let mut reading = read_named(path.as_str(), text);
     if installed.usable && !reading.usable {
         reading.diagnostics.sort_by_key(|diagnostic| !diagnostic.is_error());
         return Err(ManageError::Invalid(reading.diagnostics));

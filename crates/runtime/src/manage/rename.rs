@@ -11,7 +11,7 @@ use super::stage::{Stage, clean_on};
 use super::tree::{copy_tree, open_file, read_all};
 use crate::Places;
 use fugato_model::{Code, Diagnostic, RelPath, SkillName, words};
-use fugato_skill::{Installed, SkillText, read_orchestrator, read_skill, rename_in_frontmatter};
+use fugato_skill::{Installed, SkillText, read_named, rename_in_frontmatter};
 use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,7 +101,7 @@ fn renamed_text(installed: &Installed, new: &SkillName) -> Result<String, Manage
         .map_err(|_| refuse(Code::F0103, words!("the file is not UTF-8", "文件不是 UTF-8")))?;
     let renamed = rename_in_frontmatter(&text, new).map_err(|error| refuse(Code::F0109, error.words()))?;
     let given = SkillText { dir_name: new.as_str(), path: &shown, bytes: renamed.as_bytes() };
-    let reading = if installed.file == "oskill.md" { read_orchestrator(given) } else { read_skill(given) };
+    let reading = read_named(&installed.file, given);
     let reads_as_new = reading.head.name.as_ref() == Some(new) && reading.head.declared_name.is_none();
     if reads_as_new {
         Ok(renamed)

@@ -5,8 +5,7 @@ use super::error::ManageError;
 use super::tree::{open_file, read_all};
 use fugato_model::{Code, Diagnostic, RelPath, Words, escape_for_terminal, words};
 use fugato_skill::archive::{
-    Bundle, Content, MAX_PACKED_BYTES, Tally, Twins, gather, is_clutter, is_skill_file, read_zip, safe_path,
-    sniff,
+    Bundle, Content, MAX_PACKED_BYTES, Tally, Twins, collides, gather, is_clutter, read_zip, safe_path, sniff,
 };
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -108,8 +107,8 @@ impl Walk<'_> {
             vec![Waiting { dir: self.root.to_owned(), prefix: String::new(), depth: 0, in_skill: false }];
         while let Some(Waiting { dir, prefix, depth, in_skill }) = waiting.pop() {
             let entries = self.list(&dir)?;
-            let in_skill =
-                in_skill || entries.iter().any(|(name, _)| name.to_str().is_some_and(is_skill_file));
+            let in_skill = in_skill
+                || entries.iter().any(|(name, _)| name.to_str().is_some_and(fugato_skill::is_skill_file));
             for (name, kind) in entries {
                 let text = name.to_string_lossy();
                 let inner = format!("{prefix}{text}");
@@ -200,12 +199,8 @@ impl Walk<'_> {
     }
 
     fn twin(&self, path: &str, other: &str) -> ManageError {
-        let other = escape_for_terminal(other);
-        let why = words!(
-            "it collides with `{other}` where names ignore case or Unicode form",
-            "在忽略大小写或 Unicode 形式的文件系统上与 `{other}` 冲突"
-        );
-        self.at(path, Code::F0304, &why)
+        let (code, why) = collides(other);
+        self.at(path, code, &why)
     }
 
     fn at(&self, path: &str, code: Code, why: &Words) -> ManageError {

@@ -692,6 +692,25 @@ fn an_export_is_stable_and_imports_with_the_same_digest() {
 }
 
 #[test]
+fn a_skill_of_the_most_files_is_exported_whatever_a_file_manager_left_in_it() {
+    let world = world();
+    let mut voice = skill("voice", "one");
+    let wanted = fugato_skill::limits::SKILL_FILES - voice.files.len();
+    let file = BundledFile { bytes: b"x".to_vec(), executable: false };
+    voice.files.extend((0..wanted).map(|n| (rel(&format!("references/{n}.md")), file.clone())));
+    let outcome = world.install(&voice, OnConflict::Fail).unwrap();
+    fs::write(outcome.dir.join(".DS_Store"), "finder").unwrap();
+    fs::write(outcome.dir.join("references/.DS_Store"), "finder").unwrap();
+    let installed = world.installed("voice");
+    assert_eq!(installed.digest, Some(outcome.digest), "looking at a skill does not change it");
+    let file = world.places.cwd.join("voice.zip");
+    fs::write(&file, export(&installed).unwrap()).unwrap();
+    let bundle = add_from_path(&file).unwrap();
+    assert_eq!(bundle.skills, [voice]);
+    assert_eq!(add_from_path(&outcome.dir).unwrap().skills, bundle.skills);
+}
+
+#[test]
 fn a_lock_pins_and_verify_finds_what_changed() {
     let world = world();
     for name in ["a", "b", "c"] {
@@ -776,7 +795,7 @@ fn a_skill_is_found_in_a_large_repository_and_the_rest_is_not_opened() {
     assert_eq!(add_from_path(&repository).unwrap().skills[0].dir_name, "voice");
     write_skill(&repository.join("a/b/c/d/deep"), "deep");
     assert_eq!(refused(&repository), Code::F0305);
-    for n in 0..501 {
+    for n in 0..600 {
         fs::write(repository.join(format!(".claude/skills/voice/{n}")), "").unwrap();
     }
     assert_eq!(refused(&repository), Code::F0303);

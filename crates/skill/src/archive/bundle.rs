@@ -1,7 +1,7 @@
 //! Files that came from an archive, a payload or a directory, sorted into skills. Not yet on any disk of ours.
 
-use super::limit::{MAX_FILE_BYTES, MAX_SKILL_BYTES};
-use crate::{Reading, SkillText, digest_files, read_orchestrator, read_skill};
+use super::limit::{MAX_FILE_BYTES, MAX_SKILL_BYTES, MAX_SKILL_FILES};
+use crate::{Reading, SKILL_FILE_NAMES, SkillText, digest_files, is_skill_file, read_named};
 use fugato_model::{Code, Diagnostic, Digest, RelPath, SkillName, escape_for_terminal, nearest, words};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,7 +91,7 @@ impl BundledSkill {
 
     /// The file that describes the skill.
     pub fn skill_file(&self) -> Option<(&RelPath, &BundledFile)> {
-        SKILL_FILES.iter().find_map(|name| self.files.iter().find(|(path, _)| path.as_str() == *name))
+        SKILL_FILE_NAMES.iter().find_map(|name| self.files.iter().find(|(path, _)| path.as_str() == *name))
     }
 
     /// What its skill file says when it is installed as `dir_name`.
@@ -99,7 +99,7 @@ impl BundledSkill {
         let Some((path, file)) = self.skill_file() else { return Reading::default() };
         let shown = format!("{dir_name}/{path}");
         let text = SkillText { dir_name, path: &shown, bytes: &file.bytes };
-        if path.as_str() == "oskill.md" { read_orchestrator(text) } else { read_skill(text) }
+        read_named(path.as_str(), text)
     }
 
     pub fn size(&self) -> u64 {
@@ -107,19 +107,12 @@ impl BundledSkill {
     }
 }
 
-/// In order of preference.
-const SKILL_FILES: [&str; 3] = ["SKILL.md", "skill.md", "oskill.md"];
 /// Directories above a skill: `repository-main/plugins/writing/skills/NAME` is as deep as collections go.
 const MAX_SKILL_DEPTH: usize = 4;
 
-/// Is this the name of a file that makes its directory a skill?
-pub fn is_skill_file(file_name: &str) -> bool {
-    SKILL_FILES.contains(&file_name)
-}
-
 /// Entries that file managers and version control leave behind; never part of a skill.
 pub fn is_clutter(path: &RelPath) -> bool {
-    !crate::belongs(path) || path.components().any(|name| matches!(name, "__MACOSX" | ".DS_Store"))
+    !crate::belongs(path)
 }
 
 /// Sorts files into skills: a directory with a skill file is one, and everything below it belongs to it. `top` is the
@@ -284,6 +277,12 @@ fn check_size(source: &str, skill: &BundledSkill) -> Option<Diagnostic> {
         words!(
             "skill `{name}` has {size} bytes (limit {limit} MiB)",
             "技能 `{name}` 有 {size} 字节（最多 {limit} MiB）"
+        )
+    } else if skill.files.len() > MAX_SKILL_FILES {
+        let count = skill.files.len();
+        words!(
+            "skill `{name}` has {count} files (limit {MAX_SKILL_FILES})",
+            "技能 `{name}` 有 {count} 个文件（最多 {MAX_SKILL_FILES} 个）"
         )
     } else {
         return None;

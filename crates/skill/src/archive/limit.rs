@@ -3,8 +3,12 @@
 
 use fugato_model::{Code, Words, words};
 
-/// The largest public skill has some 300 files. An archive past this is a collection to be unpacked by hand.
-pub const MAX_ENTRIES: usize = 500;
+/// Files and directories of one import: a skill of the full [`SKILL_FILES`](crate::limits::SKILL_FILES) with room for its
+/// directories, so that whatever may be installed can also be exported and imported. Past it the whole archive is refused:
+/// it is a collection to be unpacked by hand.
+pub const MAX_ENTRIES: usize = 600;
+/// One skill: what discovery would not hash must not be installed either.
+pub(super) const MAX_SKILL_FILES: usize = crate::limits::SKILL_FILES;
 /// All files of an archive together. Past it the whole archive is refused; memory stays under twice this.
 pub const MAX_TOTAL_BYTES: u64 = 50_000_000;
 /// One file of a skill: larger ones are not served to agents, so installing them would only look like success.

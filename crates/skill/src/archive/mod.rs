@@ -13,11 +13,11 @@ mod read_zip;
 mod sniff;
 mod write_zip;
 
-pub use bundle::{Bundle, BundledFile, BundledSkill, Select, gather, is_clutter, is_skill_file};
+pub use bundle::{Bundle, BundledFile, BundledSkill, Select, gather, is_clutter};
 pub use limit::{MAX_ENTRIES, MAX_FILE_BYTES, MAX_PACKED_BYTES, MAX_SKILL_BYTES, MAX_TOTAL_BYTES, Tally};
 pub use name::{Twins, safe_path};
-pub use read_zip::read_zip;
 pub(crate) use read_zip::read_zip_within;
+pub use read_zip::{collides, read_zip};
 pub use sniff::{Content, sniff};
 pub use write_zip::write_zip;
 

@@ -115,7 +115,8 @@ fn check_entry(entry: &Entry<'_>) -> Result<RelPath, (Code, Words)> {
     }
 }
 
-pub(crate) fn collides(other: &str) -> (Code, Words) {
+/// The words for two names that are one somewhere.
+pub fn collides(other: &str) -> (Code, Words) {
     let other = escape_for_terminal(other);
     (
         Code::F0304,

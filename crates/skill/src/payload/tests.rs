@@ -118,7 +118,8 @@ fn each_mistake_names_its_place() {
 
 #[test]
 fn items_share_one_limit() {
-    let many: Vec<_> = (0..501).map(|n| inline_item(&format!("s{n}"), &[("SKILL.md", SKILL)])).collect();
+    let most = crate::archive::MAX_ENTRIES;
+    let many: Vec<_> = (0..=most).map(|n| inline_item(&format!("s{n}"), &[("SKILL.md", SKILL)])).collect();
     assert_eq!(read_value(&payload(&many)).unwrap_err()[0].code, Code::F0303);
 }
 

@@ -53,7 +53,7 @@ pub enum EditError {
     UnknownAgent { id: String, mode: Mode, nearest: Option<String> },
     #[error(transparent)]
     Entry(#[from] EntryError),
-    #[error("`{entry}` cannot be put into `{}`", list.key())]
+    #[error("`{entry}` cannot be bound or unbound in `{}`", list.key())]
     NotForList { entry: Entry, list: List },
 }
 
@@ -68,7 +68,10 @@ impl EditError {
             Self::Entry(error) => error.words(),
             Self::NotForList { entry, list } => {
                 let list = list.key();
-                words!("`{entry}` cannot be put into `{list}`", "`{entry}` 不能放进 `{list}`")
+                words!(
+                    "`{entry}` cannot be bound or unbound in `{list}`",
+                    "不能在 `{list}` 中绑定或解绑 `{entry}`"
+                )
             }
         }
     }
@@ -108,6 +111,10 @@ pub fn bind(text: &str, mode: Mode, agent_id: &str, skill: &str, list: List) -> 
 /// Takes a skill (or `*`, `+`) out of a list of an agent.
 pub fn unbind(text: &str, mode: Mode, agent_id: &str, skill: &str, list: List) -> Result<Edited, EditError> {
     let entry = Entry::parse(skill)?;
+    // Without its `-`, a list that gives nothing gives whatever else stands in it.
+    if entry == Entry::Nothing {
+        return Err(EditError::NotForList { entry, list });
+    }
     let file = File::open(text, mode)?;
     let agent = file.agent(agent_id)?;
     let owner = file.object(&agent.pointer)?;

@@ -9,12 +9,13 @@ use fugato_model::Digest;
 use sha2::{Digest as _, Sha256};
 
 impl Resolution<'_> {
-    /// SHA-256 of the inputs: mode, agent, both skills blocks, and the skills they can reach.
+    /// SHA-256 of the inputs: mode, agent and its role, both skills blocks, and the skills they can reach.
     pub fn key(&self) -> Digest {
         let mut hasher = Sha256::new();
         text(&mut hasher, "fugato.resolution/1");
         text(&mut hasher, self.mode.as_str());
         text(&mut hasher, self.agent.id.as_str());
+        text(&mut hasher, self.agent.role.as_str());
         let state = match self.state {
             State::Open => "open",
             State::Nothing => "nothing",
@@ -25,7 +26,8 @@ impl Resolution<'_> {
         block(&mut hasher, self.agent.skills.as_ref());
         for name in self.granted_names() {
             text(&mut hasher, name.as_str());
-            match self.inventory.get(name.as_str()) {
+            // A person is told whether a name is missing or broken.
+            match self.installed(name.as_str()) {
                 Some(skill) => installed(&mut hasher, skill),
                 None => number(&mut hasher, 0),
             }

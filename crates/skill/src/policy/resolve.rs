@@ -325,9 +325,9 @@ impl<'a> Resolution<'a> {
         }
     }
 
-    /// Does `*` apply, so that the answer depends on the whole inventory?
+    /// Does `*` apply, so that the answer (what is visible, or what was denied) depends on the whole inventory?
     pub(super) fn depends_on_inventory(&self) -> bool {
-        self.star.is_some() && self.deny_all.is_none()
+        self.star.is_some()
     }
 
     pub(super) fn granted_names(&self) -> &[&'a SkillName] {

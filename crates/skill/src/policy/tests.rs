@@ -161,6 +161,9 @@ fn a_policy_with_errors_gives_nothing() {
     let twice = single(", \"skills\": {\"deny\": [\"a\"]}, \"skills\": {}", "");
     assert!(closed(&twice, Mode::Single, None));
     assert!(!closed(&single("", ""), Mode::Single, None));
+    // Which skills are installed depends on it: without the scope another skill of the name would be meant.
+    assert!(closed(&single(", \"preset\": \"../x\"", ""), Mode::Single, None));
+    assert!(closed(&single(", \"character\": 3", ""), Mode::Single, None));
     // The file does not have that mode.
     let profile = profile(&single("", ""));
     let resolution = resolve(&profile, Mode::Loop, &profile.agents(Mode::Single)[0], &installed);
@@ -202,6 +205,19 @@ fn the_key_changes_exactly_with_its_inputs() {
         key(&single(", \"skills\": {\"visible\": [\"a\"], \"deny\": [\"a\"]}", ""), &two)
     );
     assert_ne!(key(&star, &two), key("{\"mode\": \"loop\", \"loopAgent\": {\"id\": \"node\"}}", &two));
+    // What a person is told depends on more than what an agent sees.
+    let none = Inventory::new(vec![]);
+    assert_ne!(key(&named, &none), key(&named, &Inventory::new(vec![broken("a")])), "missing or broken");
+    let all_denied = single(", \"skills\": {\"visible\": [\"*\"], \"deny\": [\"*\"]}", "");
+    assert_ne!(key(&all_denied, &two), key(&all_denied, &inventory(&["a"])), "the denied ones are listed");
+    // The first node is the one whose key is taken; a review stands between two others.
+    let node = |kind: &str| {
+        format!(
+            r#"{{"mode": "spec", "nodes": [{{"id": "n", "type": "{kind}"}}, {{"id": "w"}}, {{"id": "v"}}],
+                "stages": [{{"nodes": ["w"]}}, {{"nodes": ["n"]}}, {{"nodes": ["v"]}}]}}"#
+        )
+    };
+    assert_ne!(key(&node("worker"), &two), key(&node("review"), &two), "a review node has no catalog");
 }
 
 #[test]

@@ -57,10 +57,6 @@ impl SkillsBlock {
         self.visible.as_ref().map(|list| list.iter().map(|listed| listed.entry.clone()).collect())
     }
 
-    pub fn deny_entries(&self) -> Vec<Entry> {
-        self.deny.iter().map(|listed| listed.entry.clone()).collect()
-    }
-
     /// At agent level: is the mode's list part of the agent's? True for an absent or empty list (rule 1) and a
     /// leading `+` (rule 2).
     pub fn inherits(&self) -> bool {

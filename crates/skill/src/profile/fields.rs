@@ -1,6 +1,7 @@
 //! Which keys each block of a profile may have: one list for reading, suggestions and the JSON Schema test.
 
 use super::{AgentRole, Mode};
+use fugato_model::nearest;
 
 /// How an agent block appears in its mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +85,16 @@ pub(super) fn owner_of(key: &str) -> Option<Mode> {
         agent_keys(*mode).iter().any(|agent| agent.key == key)
             || (*mode == Mode::Spec && SPEC_KEYS.contains(&key))
     })
+}
+
+/// Was this unknown key meant to be `skills`? What it would grant or deny is then not known.
+pub(super) fn is_misspelt_skills(key: &str) -> bool {
+    // Misspellings keep the first letter; comparing costs, and a file may have tens of thousands of keys.
+    if !key.starts_with(['s', 'S']) || key == "skills" || key.len() > 16 {
+        return false;
+    }
+    let known = [MODE_KEYS, FILE_KEYS, AGENT_KEYS, NODE_KEYS, SPEC_KEYS].concat();
+    !known.contains(&key) && owner_of(key).is_none() && nearest(key, known) == Some("skills")
 }
 
 /// Keys that are for people or other programs: never reported.

@@ -7,7 +7,7 @@ use super::json::join;
 use super::read::Reader;
 use super::report::fix;
 use super::stages::NameRange as _;
-use fugato_model::{Code, words};
+use fugato_model::{Code, Severity, words};
 use jsonc_parser::ast::{Array, Object, StringLit, Value};
 use jsonc_parser::common::Ranged as _;
 
@@ -28,9 +28,14 @@ enum List {
 
 impl Reader<'_, '_> {
     pub(super) fn skills(&mut self, owner: &Object<'_>, pointer: &str, level: Level) -> Option<SkillsBlock> {
-        let property = owner.get("skills")?;
-        let pointer = join(pointer, "skills");
         let before = self.report.errors();
+        let misspelt = owner.properties.iter().filter(|it| fields::is_misspelt_skills(it.name.as_str()));
+        for property in misspelt.clone() {
+            self.unknown_key(property, pointer, &["skills"], Severity::Error);
+        }
+        // Without the misspelt block the agent would inherit, and the mode would mean every skill: fail closed.
+        let property = owner.get("skills").or_else(|| misspelt.clone().next())?;
+        let pointer = join(pointer, property.name.as_str());
         let mut block = SkillsBlock {
             pointer: pointer.clone(),
             place: property.value.range().into(),
@@ -66,7 +71,13 @@ impl Reader<'_, '_> {
                 ));
             }
         }
-        self.unknown_keys_but(object, pointer, fields::SKILLS_KEYS, |key| key == "skills");
+        // Unknown here is not harmless: a `deny` that is misspelt denies nothing.
+        for property in &object.properties {
+            let key = property.name.as_str();
+            if !fields::SKILLS_KEYS.contains(&key) && key != "skills" && !fields::is_private(key) {
+                self.unknown_key(property, pointer, fields::SKILLS_KEYS, Severity::Error);
+            }
+        }
         block.none = self.flag(object, pointer, "none");
         block.allow_missing = self.flag(object, pointer, "allowMissing");
         if let Some(property) = object.get("visible") {

@@ -177,7 +177,7 @@ pub struct Profile {
     pub preset: Option<String>,
     pub character: Option<String>,
     pub description: Option<String>,
-    /// An error that leaves open what the whole file means (a duplicate key, policy beside `modes`): every agent
+    /// An error that leaves open what the whole file means (a duplicate key, policy beside `modes`, a scope that is none): every agent
     /// resolves to nothing.
     pub standing: Standing,
     policies: Vec<ModePolicy>,

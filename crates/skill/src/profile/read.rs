@@ -45,8 +45,13 @@ impl Reader<'_, '_> {
             }
             None => self.flat_form(root, named),
         };
+        let before = self.report.errors();
         let preset = self.scope_name(root, "preset", Scope::preset);
         let character = self.scope_name(root, "character", Scope::character);
+        // Without its scope a name would mean another skill.
+        if self.report.errors() > before {
+            standing = Standing::Refused;
+        }
         let description = self.text(root, "", "description");
         Some(Profile {
             path: self.report.path.to_owned(),

@@ -250,11 +250,34 @@ fn many_findings_are_counted_not_collected() {
 
 #[test]
 fn unknown_keys_warn_with_the_nearest() {
-    let found = the(&director("\"skils\": {}"), Code::F0218);
-    assert_eq!(found.hint.unwrap().en, "did you mean `skills`?");
-    assert!(found.severity == Severity::Warning && found.field.as_deref() == Some("/mainAgent/skils"));
-    assert!(the(&director("\"skills\": {\"denny\": []}"), Code::F0218).hint.unwrap().en.contains("`deny`"));
+    let found = the(&director("\"systemPromt\": \"\""), Code::F0218);
+    assert_eq!(found.hint.unwrap().en, "did you mean `systemPrompt`?");
+    assert!(found.severity == Severity::Warning && found.field.as_deref() == Some("/mainAgent/systemPromt"));
     assert_eq!(parse(&director("\"x-note\": 1")).diagnostics, []);
+    assert_eq!(parse(&director("\"skills\": {\"x-note\": 1}")).diagnostics, []);
+}
+
+/// Each of these would give an agent more than its author meant, if the key were merely ignored.
+#[test]
+fn a_misspelt_policy_is_refused_and_gives_nothing() {
+    let inventory = crate::fixture::inventory(&["a", "b"]);
+    let mode = |block: &str| format!(r#"{{"mode": "director", {block}, "mainAgent": {{}}}}"#);
+    for (text, field, near) in [
+        (director(r#""skills": {"denny": ["a"]}"#), "/mainAgent/skills/denny", "deny"),
+        (director(r#""skills": {"Visible": ["a"]}"#), "/mainAgent/skills/Visible", "visible"),
+        (director(r#""skils": {"visible": ["a"]}"#), "/mainAgent/skils", "skills"),
+        (director(r#""skills": {"visible": ["a"]}, "skill": {"deny": ["a"]}"#), "/mainAgent/skill", "skills"),
+        (mode(r#""skills": {"visible": ["*"], "dney": ["a"]}"#), "/skills/dney", "deny"),
+        (mode(r#""Skills": {"deny": ["a"]}"#), "/Skills", "skills"),
+    ] {
+        let found = the(&text, Code::F0218);
+        assert_eq!((found.severity, found.field.as_deref()), (Severity::Error, Some(field)), "{text}");
+        assert_eq!(found.hint.unwrap().en, format!("did you mean `{near}`?"), "{text}");
+        let profile = parse(&text).profile.unwrap();
+        let agent = &profile.agents(Mode::Director)[0];
+        let resolution = crate::policy::resolve(&profile, Mode::Director, agent, &inventory);
+        assert!(resolution.is_closed() && resolution.visible().next().is_none(), "{text}");
+    }
 }
 
 #[test]

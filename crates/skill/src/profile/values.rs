@@ -5,8 +5,8 @@ use super::json::{self, join, kind_of};
 use super::read::Reader;
 use super::report::fix;
 use super::stages::NameRange as _;
-use fugato_model::{Code, Scope, nearest, words};
-use jsonc_parser::ast::{Object, Value};
+use fugato_model::{Code, Scope, Severity, nearest, words};
+use jsonc_parser::ast::{Object, ObjectProp, Value};
 use jsonc_parser::common::{Range, Ranged as _};
 
 impl Reader<'_, '_> {
@@ -142,24 +142,48 @@ impl Reader<'_, '_> {
     ) {
         for property in &object.properties {
             let key = property.name.as_str();
-            if known.contains(&key) || fields::is_private(key) || reported(key) {
-                continue;
-            }
-            let shown: String = key.chars().take(80).collect();
-            let (range, base) = (property.name_range(), self.report.base);
-            let diagnostic = self.report.warning(
-                Code::F0218,
-                &join(pointer, key),
-                range,
-                words!("unknown key `{shown}`: it has no effect", "未知的键 `{shown}`：不起作用"),
-            );
-            let Some(diagnostic) = diagnostic else { continue };
-            if let Some(near) = nearest(key, known.iter().copied()) {
-                diagnostic.hint = Some(words!("did you mean `{near}`?", "是否想写 `{near}`？"));
-                diagnostic.fix = fix(base, range, format!("\"{near}\""));
+            // A misspelt `skills` is an error of the block that should have it.
+            let is_policy = known.contains(&"skills") && fields::is_misspelt_skills(key);
+            if !known.contains(&key) && !fields::is_private(key) && !is_policy && !reported(key) {
+                self.unknown_key(property, pointer, known, Severity::Warning);
             }
         }
     }
+
+    pub(super) fn unknown_key(
+        &mut self,
+        property: &ObjectProp<'_>,
+        pointer: &str,
+        known: &[&str],
+        severity: Severity,
+    ) {
+        let key = property.name.as_str();
+        let shown: String = key.chars().take(80).collect();
+        let (range, base, at) = (property.name_range(), self.report.base, join(pointer, key));
+        let diagnostic = match severity {
+            Severity::Error => self.report.error(
+                Code::F0218,
+                &at,
+                range,
+                words!(
+                    "unknown key `{shown}`: what it should allow or deny is not known",
+                    "未知的键 `{shown}`：无法得知它要允许或禁止什么"
+                ),
+            ),
+            Severity::Warning => self.report.warning(
+                Code::F0218,
+                &at,
+                range,
+                words!("unknown key `{shown}`: it has no effect", "未知的键 `{shown}`：不起作用"),
+            ),
+        };
+        let Some(diagnostic) = diagnostic else { return };
+        if let Some(near) = nearest(key, known.iter().copied()) {
+            diagnostic.hint = Some(words!("did you mean `{near}`?", "是否想写 `{near}`？"));
+            diagnostic.fix = fix(base, range, format!("\"{near}\""));
+        }
+    }
+
     pub(super) fn limits(&mut self, block: &Object<'_>, pointer: &str) -> Vec<(String, f64)> {
         let Some(property) = block.get("limits") else { return Vec::new() };
         let pointer = join(pointer, "limits");

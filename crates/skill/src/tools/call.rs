@@ -2,7 +2,7 @@
 
 use super::read::{Offset, read};
 use super::search::Search;
-use super::{ToolError, list};
+use super::{ListItem, MAX_READ_BYTES, ToolError, list};
 use crate::Installed;
 use crate::policy::Resolution;
 use fugato_model::{RelPath, nearest};
@@ -20,6 +20,8 @@ const DEFAULT_CONTEXT: u64 = 2;
 /// A call that asks for more gets this much: the answer is bounded in bytes anyway.
 const MAX_HITS: u64 = 100;
 const MAX_CONTEXT: u64 = 50;
+/// Longer than any sentence somebody looks for. The cost of a hostile search is the product of text and query.
+const MAX_QUERY_BYTES: usize = 1024;
 
 /// Runs one tool call of an agent.
 pub fn call(
@@ -31,8 +33,8 @@ pub fn call(
     match name {
         "skill_list" => {
             let arguments = Arguments::new(arguments, &["query"])?;
-            let items = list(resolution, arguments.text("query")?);
-            Ok(json!(items))
+            let query = arguments.text("query")?.map(checked_query).transpose()?;
+            skill_list(list(resolution, query))
         }
         "skill_read" => {
             skill_read(&Arguments::new(arguments, &["name", "path", "offset", "limit"])?, resolution, files)
@@ -43,6 +45,29 @@ pub fn call(
         }
         other => Err(ToolError::UnknownTool(other.chars().take(80).collect())),
     }
+}
+
+/// The whole list while it fits into one answer; then without descriptions; then the advice to narrow it.
+fn skill_list(mut items: Vec<ListItem>) -> Result<Value, ToolError> {
+    let answer = json!(items);
+    if answer.to_string().len() <= MAX_READ_BYTES {
+        return Ok(answer);
+    }
+    items.iter_mut().for_each(|item| item.description.clear());
+    let answer = json!(items);
+    if answer.to_string().len() <= MAX_READ_BYTES {
+        return Ok(answer);
+    }
+    let count = items.len();
+    Err(ToolError::argument("query", format!("{count} skills match, too many to list (give a narrower one)")))
+}
+
+fn checked_query(query: &str) -> Result<&str, ToolError> {
+    if query.len() > MAX_QUERY_BYTES {
+        let found = query.len();
+        return Err(ToolError::argument("query", format!("it has {found} bytes (limit {MAX_QUERY_BYTES})")));
+    }
+    Ok(query)
 }
 
 fn skill_read(
@@ -67,7 +92,7 @@ fn skill_search(
     files: &dyn SkillFiles,
 ) -> Result<Value, ToolError> {
     let (_, skill) = arguments.skill(resolution)?;
-    let query = arguments.required("query")?;
+    let query = checked_query(arguments.required("query")?)?;
     if query.is_empty() {
         return Err(ToolError::argument("query", "it is empty (expected a text to look for)"));
     }

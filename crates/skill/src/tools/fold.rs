@@ -61,21 +61,69 @@ impl Needle {
     }
 
     pub fn is_in(&self, text: &str) -> bool {
-        self.find(text, 0).is_some()
+        self.find(text).is_some()
     }
 
-    /// The first match that starts at `from` or later, as a byte range of `text`.
-    pub fn find(&self, text: &str, from: usize) -> Option<Range<usize>> {
-        let rest = text.get(from..)?;
-        let found = match self {
-            Self::Empty => Some(0..0),
-            Self::Exact(finder) => finder.find(rest.as_bytes()).map(|at| at..at + finder.needle().len()),
-            Self::Ascii { query, anchor, lower, upper } => {
+    /// The first match, as a byte range of `text`.
+    pub fn find(&self, text: &str) -> Option<Range<usize>> {
+        self.matches(text).find(0)
+    }
+
+    /// A walk over the matches in `text`.
+    pub fn matches<'n>(&'n self, text: &'n str) -> Matches<'n> {
+        let cursors = match self {
+            Self::Folded { first, .. } => first.iter().map(|finder| finder.find(text.as_bytes())).collect(),
+            _ => Vec::new(),
+        };
+        Matches { needle: self, text, cursors }
+    }
+}
+
+/// Looks for matches from left to right in one pass, however many there are: where each way to write the first character
+/// comes next is remembered, so one that never occurs is looked for once and not after every match.
+#[derive(Debug)]
+pub(crate) struct Matches<'n> {
+    needle: &'n Needle,
+    text: &'n str,
+    cursors: Vec<Option<usize>>,
+}
+
+impl Matches<'_> {
+    /// The first match that starts at `from` or later. `from` never goes back.
+    pub fn find(&mut self, from: usize) -> Option<Range<usize>> {
+        let rest = self.text.get(from..)?;
+        let found = match self.needle {
+            Needle::Empty => Some(0..0),
+            Needle::Exact(finder) => finder.find(rest.as_bytes()).map(|at| at..at + finder.needle().len()),
+            Needle::Ascii { query, anchor, lower, upper } => {
                 find_ascii(rest.as_bytes(), query, *anchor, *lower, *upper)
             }
-            Self::Folded { query, first } => find_folded(rest, query, first),
+            Needle::Folded { query, first } => return self.find_folded(query, first, from),
         };
         found.map(|range| range.start + from..range.end + from)
+    }
+
+    fn find_folded(
+        &mut self,
+        query: &[char],
+        first: &[Finder<'static>],
+        from: usize,
+    ) -> Option<Range<usize>> {
+        let bytes = self.text.as_bytes();
+        let mut from = from;
+        loop {
+            for (cursor, finder) in self.cursors.iter_mut().zip(first) {
+                if cursor.is_some_and(|at| at < from) {
+                    *cursor = bytes.get(from..).and_then(|rest| finder.find(rest)).map(|at| from + at);
+                }
+            }
+            // Always try the nearest next.
+            let at = self.cursors.iter().flatten().min().copied()?;
+            if let Some(len) = folded_prefix(self.text.get(at..)?, query) {
+                return Some(at..at + len);
+            }
+            from = at + 1;
+        }
     }
 }
 
@@ -85,23 +133,6 @@ fn find_ascii(text: &[u8], query: &[u8], anchor: usize, lower: u8, upper: u8) ->
         let end = start + query.len();
         text.get(start..end).filter(|found| found.eq_ignore_ascii_case(query)).map(|_| start..end)
     })
-}
-
-fn find_folded(text: &str, query: &[char], first: &[Finder<'static>]) -> Option<Range<usize>> {
-    let bytes = text.as_bytes();
-    // One cursor per way to write the first character; always try the nearest next.
-    let mut next: Vec<Option<usize>> = first.iter().map(|finder| finder.find(bytes)).collect();
-    loop {
-        let at = next.iter().flatten().min().copied()?;
-        if let Some(len) = folded_prefix(text.get(at..)?, query) {
-            return Some(at..at + len);
-        }
-        for (cursor, finder) in next.iter_mut().zip(first) {
-            if *cursor == Some(at) {
-                *cursor = bytes.get(at + 1..).and_then(|rest| finder.find(rest)).map(|found| at + 1 + found);
-            }
-        }
-    }
 }
 
 /// Bytes of `text` that the folded query covers, if it starts with it.
@@ -166,7 +197,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn found(query: &str, text: &str) -> Option<String> {
-        Needle::new(query).find(text, 0).and_then(|range| text.get(range).map(str::to_owned))
+        Needle::new(query).find(text).and_then(|range| text.get(range).map(str::to_owned))
     }
 
     #[test]
@@ -202,14 +233,27 @@ mod tests {
                 .windows(folded.len())
                 .find(|window| window.iter().map(|(_, c)| fold(*c)).eq(folded.iter().copied()))
                 .map(|window| window[0].0);
-            prop_assert_eq!(Needle::new(&query).find(&text, 0).map(|range| range.start), expected);
+            prop_assert_eq!(Needle::new(&query).find(&text).map(|range| range.start), expected);
         }
 
         #[test]
         fn any_query_and_text_are_safe(query in "\\PC{0,6}", text in "(\\PC|\n){0,60}", from in 0usize..80) {
-            if let Some(range) = Needle::new(&query).find(&text, from) {
+            if let Some(range) = Needle::new(&query).matches(&text).find(from) {
                 prop_assert!(text.get(range).is_some());
             }
+        }
+
+        #[test]
+        fn one_walk_finds_what_looking_anew_finds(query in "[aéÉσς]{1,3}", text in "[aAéÉσςΣ\n]{0,40}") {
+            let needle = Needle::new(&query);
+            let mut walk = needle.matches(&text);
+            let mut from = 0;
+            while let Some(found) = walk.find(from) {
+                let anew = needle.find(text.get(from..).unwrap()).map(|range| range.start + from);
+                prop_assert_eq!(Some(found.start), anew);
+                from = found.start + text.get(found.start..).unwrap().chars().next().unwrap().len_utf8();
+            }
+            prop_assert!(text.get(from..).is_none_or(|rest| !needle.is_in(rest)));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `skill_list`: what the agent may see, filtered.
 
 use super::fold::Needle;
+use crate::catalog::clean_description as clean;
 use crate::policy::Resolution;
 use fugato_model::SkillName;
 use serde::Serialize;
@@ -29,8 +30,8 @@ pub fn list(resolution: &Resolution<'_>, query: Option<&str>) -> Vec<ListItem> {
             Some(ListItem {
                 name: skill.head.name.clone()?,
                 // The same words as in the catalog: no hidden text on either way.
-                description: crate::catalog::clean_description(&skill.head.description),
-                tags: skill.head.tags.clone(),
+                description: clean(&skill.head.description),
+                tags: skill.head.tags.iter().map(|tag| clean(tag)).filter(|tag| !tag.is_empty()).collect(),
             })
         })
         .collect()

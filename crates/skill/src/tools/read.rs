@@ -75,6 +75,18 @@ pub fn read(
     offset: Offset,
     limit: Option<usize>,
 ) -> Result<ReadOutput, ToolError> {
+    read_within(MAX_READ_BYTES, name, path, bytes, offset, limit)
+}
+
+/// As [`read`], with pages of at most `cap` bytes; a page has at least one character, so 4 is the least that makes sense.
+fn read_within(
+    cap: usize,
+    name: &str,
+    path: &str,
+    bytes: &[u8],
+    offset: Offset,
+    limit: Option<usize>,
+) -> Result<ReadOutput, ToolError> {
     if limit == Some(0) {
         return Err(ToolError::argument("limit", "found 0 (expected at least 1)"));
     }
@@ -84,7 +96,7 @@ pub fn read(
     let Some(start) = start_of(text, offset, name, path)? else {
         return Ok(ReadOutput { content: String::new(), total_lines, truncated: false, next_offset: None });
     };
-    let (end, next) = end_of(text, start, offset, limit.unwrap_or(usize::MAX));
+    let (end, next) = end_of(text, start, offset, limit.unwrap_or(usize::MAX), cap);
     let next_offset = (end < text.len()).then_some(next);
     Ok(ReadOutput {
         content: text.get(start..end).unwrap_or_default().to_owned(),
@@ -124,8 +136,8 @@ fn start_of(text: &str, offset: Offset, name: &str, path: &str) -> Result<Option
 }
 
 /// Where the page ends, and the offset of what follows.
-fn end_of(text: &str, start: usize, offset: Offset, limit: usize) -> (usize, Offset) {
-    let cap = start.saturating_add(MAX_READ_BYTES);
+fn end_of(text: &str, start: usize, offset: Offset, limit: usize, cap: usize) -> (usize, Offset) {
+    let cap = start.saturating_add(cap);
     let mut end = start;
     let mut line = offset.line.max(1);
     let rest = text.as_bytes().get(start..).unwrap_or_default();
@@ -159,12 +171,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn pages(text: &str, limit: Option<usize>) -> Vec<String> {
+    fn pages(text: &str, limit: Option<usize>, cap: usize) -> Vec<String> {
         let mut pages = Vec::new();
         let mut offset = Offset::START;
         loop {
-            let page = read("s", "f", text.as_bytes(), offset, limit).unwrap();
-            assert!(page.content.len() <= MAX_READ_BYTES);
+            let page = read_within(cap, "s", "f", text.as_bytes(), offset, limit).unwrap();
+            assert!(page.content.len() <= cap);
             assert_eq!(page.truncated, page.next_offset.is_some());
             pages.push(page.content);
             match page.next_offset {
@@ -195,7 +207,7 @@ mod tests {
     #[test]
     fn a_line_above_the_cap_is_continued_inside() {
         let text = format!("head\n{}\ntail", "汉".repeat(40_000));
-        let pages = pages(&text, None);
+        let pages = pages(&text, None, MAX_READ_BYTES);
         assert_eq!(pages.concat(), text);
         assert_eq!(pages.len(), 4, "{:?}", pages.iter().map(String::len).collect::<Vec<_>>());
         let first = read("s", "f", text.as_bytes(), "2".parse().unwrap(), None).unwrap();
@@ -234,7 +246,24 @@ mod tests {
                     text.push('\n');
                 }
             }
-            prop_assert_eq!(pages(&text, limit).concat(), text);
+            prop_assert_eq!(pages(&text, limit, MAX_READ_BYTES).concat(), text);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(crate::fixture::cases())]
+
+        /// The same with small pages: cheap enough for a million files.
+        #[test]
+        fn small_pages_joined_are_the_file(
+            text in "([a汉é😀]|\r?\n){0,60}", cap in 4usize..24, limit in prop::option::of(1usize..5),
+        ) {
+            let pages = pages(&text, limit, cap);
+            // A page ends after a whole line, or inside one that does not fit.
+            for page in pages.iter().rev().skip(1).filter(|page| !page.ends_with('\n')) {
+                prop_assert!(!page.contains('\n') && page.len() > cap - 4, "{page:?}");
+            }
+            prop_assert_eq!(pages.concat(), text);
         }
     }
 }

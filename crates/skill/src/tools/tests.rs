@@ -62,6 +62,43 @@ fn listing_shows_what_is_visible_and_filters_by_any_field() {
 }
 
 #[test]
+fn tags_carry_no_hidden_text_and_queries_have_a_length() {
+    let mut odd = skill("odd");
+    odd.head.tags = vec!["pdf\u{e0041}\u{e0042}".into(), "a\u{202e}\n b".into(), "\u{200b}".into()];
+    let inventory = Inventory::new(vec![odd]);
+    let profile = profile("{\"mode\": \"single\", \"node\": {}}");
+    let resolution = resolve(&profile, Mode::Single, &profile.agents(Mode::Single)[0], &inventory);
+    let items = call("skill_list", &Value::Null, &resolution, &files()).unwrap();
+    assert_eq!(items[0]["tags"], json!(["pdf", "a b"]));
+    let long = "é".repeat(2000);
+    for (tool, arguments) in
+        [("skill_list", json!({ "query": long })), ("skill_search", json!({"name": "odd", "query": long}))]
+    {
+        let answer = call(tool, &arguments, &resolution, &files());
+        assert!(matches!(answer, Err(ToolError::BadArgument { .. })), "{tool}: {answer:?}");
+    }
+}
+
+/// What one call puts into a context is bounded, however many skills there are.
+#[test]
+fn a_list_of_very_many_skills_shortens_and_then_asks_for_a_query() {
+    let listed = |count: usize, query: Option<&str>| {
+        let inventory = Inventory::new((0..count).map(|n| skill(&format!("skill-{n:05}"))).collect());
+        let profile = profile("{\"mode\": \"single\", \"node\": {}}");
+        let resolution = resolve(&profile, Mode::Single, &profile.agents(Mode::Single)[0], &inventory);
+        call("skill_list", &json!({ "query": query }), &resolution, &files())
+    };
+    let few = listed(100, None).unwrap();
+    assert!(few.as_array().unwrap().iter().all(|item| item["description"] != ""));
+    let some = listed(900, None).unwrap();
+    assert!(some.as_array().unwrap().iter().all(|item| item["description"] == ""));
+    assert!(some.as_array().unwrap().len() == 900 && some.to_string().len() <= MAX_READ_BYTES);
+    let many = listed(10_000, None).unwrap_err();
+    assert!(many.to_string().contains("10000") && many.to_string().contains("query"), "{many}");
+    assert_eq!(listed(10_000, Some("skill-0999")).unwrap().as_array().unwrap().len(), 10);
+}
+
+#[test]
 fn invisible_and_missing_skills_give_the_same_error() {
     for tool in ["skill_read", "skill_search"] {
         let answer =

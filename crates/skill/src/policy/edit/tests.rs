@@ -35,6 +35,14 @@ fn bound(agent: &str, skill: &str) -> Edited {
     bind(FILE, Mode::Director, agent, skill, List::Visible).unwrap()
 }
 
+/// `-` is what keeps the rest of the list from having an effect.
+#[test]
+fn taking_away_the_mark_for_nothing_is_refused() {
+    let text = FILE.replace(r#"["only"]"#, r#"["-", "*"]"#);
+    let error = unbind(&text, Mode::Director, "scribe", "-", List::Visible).unwrap_err();
+    assert_eq!(error, EditError::NotForList { entry: Entry::Nothing, list: List::Visible });
+}
+
 fn comments(text: &str) -> Vec<&str> {
     let marks = [
         "// The crew of a short play.",

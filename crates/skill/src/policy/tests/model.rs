@@ -187,6 +187,17 @@ proptest! {
     }
 
     #[test]
+    fn unbinding_a_mark_never_widens(
+        mode in block(false), agent in block(true), skills in installed(), mark in prop::sample::select(vec!["+", "*"])
+    ) {
+        let inventory = Inventory::new(skills);
+        let before = text(&mode, &agent);
+        let after = edit::unbind(&before, Mode::Single, "node", mark, List::Visible).unwrap().text;
+        let had = seen(&before, &inventory);
+        prop_assert!(seen(&after, &inventory).iter().all(|one| had.contains(one)), "{}", after);
+    }
+
+    #[test]
     fn denying_hides_and_undoing_it_shows_again(
         mode in block(false), agent in block(true), skills in installed(), name in name()
     ) {
