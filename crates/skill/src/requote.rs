@@ -18,7 +18,16 @@ const MAX_REQUOTES: usize = 16;
 
 /// Parses with retries. The error is that of the first try: it is about the text as written.
 pub(crate) fn parse(text: &str, base: usize) -> Result<(Node, Vec<Requote>), YamlError> {
-    let first_error = match yaml::parse(text, base) {
+    parse_up_to(text, base, crate::limits::YAML_NODES)
+}
+
+/// As [`parse`], for files that may hold more values than a frontmatter.
+pub(crate) fn parse_up_to(
+    text: &str,
+    base: usize,
+    max_nodes: usize,
+) -> Result<(Node, Vec<Requote>), YamlError> {
+    let first_error = match yaml::parse_up_to(text, base, max_nodes) {
         Ok(node) => return Ok((node, Vec::new())),
         Err(error) => error,
     };
@@ -26,7 +35,8 @@ pub(crate) fn parse(text: &str, base: usize) -> Result<(Node, Vec<Requote>), Yam
     let mut stumble = first_error.clone();
     let mut current = text.to_owned();
     for _ in 0..MAX_REQUOTES {
-        if !matches!(stumble.problem, Problem::Syntax(_)) {
+        // `args: {{X}}` is a map in a map to YAML.
+        if !matches!(stumble.problem, Problem::Syntax(_) | Problem::KeyNotScalar) {
             break;
         }
         let Some((start, end)) = value_to_quote(&current, stumble.start.saturating_sub(base)) else { break };
@@ -37,7 +47,7 @@ pub(crate) fn parse(text: &str, base: usize) -> Result<(Node, Vec<Requote>), Yam
         edits.push(Requote { start, end, quoted: quote(value) });
         edits.sort_by_key(|edit| edit.start);
         current = apply(text, &edits);
-        match yaml::parse(&current, 0) {
+        match yaml::parse_up_to(&current, 0, max_nodes) {
             Ok(mut node) => {
                 node.map_offsets(&|start, end| {
                     let (start, end) = original(&edits, start, end);
@@ -147,7 +157,11 @@ impl Line<'_> {
         // `[file] [--flag]` starts like a list and is none. An unclosed bracket may be a real list of several lines.
         let brackets = value.starts_with('[') && value.matches('[').count() == value.matches(']').count();
         let colon = self.is_plain() && (value.contains(": ") || value.ends_with(':'));
-        colon || value.starts_with(['@', '`', '%']) || value.starts_with("- ") || brackets
+        colon
+            || value.starts_with(['@', '`', '%'])
+            || value.starts_with("- ")
+            || brackets
+            || value.starts_with("{{")
     }
 }
 

@@ -1,12 +1,19 @@
 //! The tree from the parser's events. The stack of open collections is a vector, never the call stack.
 
 use super::{Entry, Layout, Node, NodeKind, Problem, Style, YamlError};
-use crate::limits::{YAML_DEPTH, YAML_NODES};
+use crate::limits::YAML_DEPTH;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span};
 
-pub(super) fn parse(text: &str, base: usize) -> Result<Node, YamlError> {
-    let mut builder =
-        Builder { text, offsets: Offsets::new(text), base, open: Vec::new(), root: None, nodes: 0 };
+pub(super) fn parse(text: &str, base: usize, max_nodes: usize) -> Result<Node, YamlError> {
+    let mut builder = Builder {
+        text,
+        offsets: Offsets::new(text),
+        base,
+        open: Vec::new(),
+        root: None,
+        nodes: 0,
+        max_nodes,
+    };
     for event in Parser::new_from_str(text) {
         match event {
             Ok((event, span)) => builder.take(event, span)?,
@@ -23,6 +30,7 @@ struct Builder<'a> {
     open: Vec<Open>,
     root: Option<Node>,
     nodes: usize,
+    max_nodes: usize,
 }
 
 /// A collection whose end has not come yet.
@@ -168,7 +176,7 @@ impl Builder<'_> {
 
     fn count(&mut self, start: usize, end: usize) -> Result<(), YamlError> {
         self.nodes += 1;
-        if self.nodes > YAML_NODES { Err(self.error(Problem::TooManyNodes, start, end)) } else { Ok(()) }
+        if self.nodes > self.max_nodes { Err(self.error(Problem::TooManyNodes, start, end)) } else { Ok(()) }
     }
 
     fn syntax(&self, error: &ScanError) -> YamlError {

@@ -84,9 +84,14 @@ pub enum Problem {
 /// Parses one document. `base` is added to every offset, so a slice of a file gives offsets of the file. An empty text is
 /// an empty plain scalar.
 pub fn parse(text: &str, base: usize) -> Result<Node, YamlError> {
+    parse_up_to(text, base, crate::limits::YAML_NODES)
+}
+
+/// As [`parse`], for files that may hold more values than a frontmatter.
+pub fn parse_up_to(text: &str, base: usize, max_nodes: usize) -> Result<Node, YamlError> {
     match simple::parse(text, base) {
         Some(node) => Ok(node),
-        None => build::parse(text, base),
+        None => build::parse(text, base, max_nodes),
     }
 }
 
@@ -286,7 +291,7 @@ mod tests {
         #[test]
         fn the_short_way_gives_what_the_full_parser_gives(text in yamlish()) {
             if let Some(node) = simple::parse(&text, 7) {
-                prop_assert_eq!(Ok(node), build::parse(&text, 7));
+                prop_assert_eq!(Ok(node), build::parse(&text, 7, crate::limits::YAML_NODES));
             }
         }
 
