@@ -1,7 +1,7 @@
 //! Every problem a person can meet has a stable code, and every code a page (`fugato explain CODE`).
 //!
 //! Ranges: 01xx skill files · 02xx profiles and policy · 03xx inventory, archives, management · 04xx configuration and
-//! state · 05xx command line.
+//! state · 05xx command line · 08xx phases.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -95,6 +95,24 @@ codes! {
     F0402 "unknown configuration key";
     F0403 "configuration value is invalid";
     F0404 "state directory is not usable";
+    F0801 "`phases` is not a list of phases";
+    F0802 "phase name is missing, used twice or not usable";
+    F0803 "unknown phase in `depends_on`";
+    F0804 "phases depend on each other in a cycle";
+    F0805 "phase has neither `inline` nor `subagents`, or both";
+    F0806 "unknown agent type";
+    F0807 "sub-skill is missing or outside of the skill";
+    F0808 "two concurrent writers of one variable";
+    F0809 "variable is never set";
+    F0810 "template does not parse";
+    F0811 "variable name breaks a rule or is reserved";
+    F0812 "limit of phases exceeded";
+    F0813 "field of a phase has the wrong type";
+    F0814 "unknown key in a phase";
+    F0815 "parallel subagents read each other's outputs";
+    F0816 "script has no entry point";
+    F0817 "template cannot be filled";
+    F0818 "result of a subagent cannot be read";
 }
 
 impl fmt::Display for Code {

@@ -81,7 +81,8 @@ fn not_a_mapping(path: &str, source: &str, root: &Node) -> Diagnostic {
     ))
 }
 
-fn unquoted(path: &str, source: &str, value: requote::Requote) -> Diagnostic {
+/// The warning about a value that was read as if it were quoted.
+pub(crate) fn unquoted(path: &str, source: &str, value: requote::Requote) -> Diagnostic {
     let colon =
         source.get(value.start..value.end).is_some_and(|text| text.contains(": ") || text.ends_with(':'));
     let message = if colon {

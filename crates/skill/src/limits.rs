@@ -36,3 +36,24 @@ pub const COMPATIBILITY_CHARS: usize = 500;
 
 /// Problems of one kind reported for one file. More help nobody, and each one carries a copy of its line.
 pub const REPORTED_KEYS: usize = 16;
+
+/// Phases of one skill. Real ones have under ten; five hundred are still drawn and checked in a blink. Past it the
+/// skill does not run (F0812).
+pub const PHASES: usize = 500;
+
+/// Subagents of one skill, over all phases. Past it the skill does not run (F0812).
+pub const SUBAGENTS: usize = 5_000;
+
+/// The side file of `metadata.fugato-phases`: five hundred phases with ten thousand dependencies are 110 KiB. Past it
+/// nothing of the file is parsed (F0812).
+pub const PHASES_FILE_BYTES: usize = 512 * 1024;
+
+/// Scalars and collections of that side file (F0812).
+pub const PHASES_NODES: usize = 60_000;
+
+/// One reference `{{…}}`, between the braces. Real ones have under eighty bytes; a longer one is text with braces (F0810).
+pub const REFERENCE_BYTES: usize = 512;
+
+/// What a template may become. Values repeat as often as they are named, so a small template could ask for any amount
+/// of memory; past this rendering fails (F0817).
+pub const RENDERED_BYTES: usize = 4 * 1024 * 1024;

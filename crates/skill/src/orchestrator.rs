@@ -101,16 +101,13 @@ struct Headings {
     description: String,
 }
 
-/// Walks the lines of the Markdown body; what stands in a code fence is not a heading.
+/// Walks the lines of the Markdown body.
 fn scan(body: &str) -> Headings {
     let mut found = Headings::default();
-    let mut fence: Option<(char, usize)> = None;
     let mut in_description = false;
     let mut chars = 0;
-    for line in body.lines() {
-        let marker = fence_marker(line);
-        let heading = if fence.is_none() { heading(line) } else { None };
-        if let Some((level, title)) = heading {
+    for line in lines_outside_code(body) {
+        if let Some((level, title)) = line.heading {
             if level == 1 && found.title.is_none() && !title.is_empty() {
                 found.title = Some(title.to_owned());
             }
@@ -119,16 +116,7 @@ fn scan(body: &str) -> Headings {
             in_description = level >= 2 && found.description.is_empty() && describes;
             continue;
         }
-        match (fence, marker) {
-            (Some((open, width)), Some((close, closing)))
-                if open == close && closing >= width && line.trim_matches([open, ' ', '\t']).is_empty() =>
-            {
-                fence = None;
-            }
-            (None, Some(marker)) => fence = Some(marker),
-            _ => {}
-        }
-        let text = line.trim();
+        let text = line.text.trim();
         if in_description && !text.is_empty() && chars < limits::KEPT_DESCRIPTION_CHARS {
             if !found.description.is_empty() {
                 found.description.push(' ');
@@ -138,6 +126,35 @@ fn scan(body: &str) -> Headings {
         }
     }
     found
+}
+
+/// A line with its break, and its rank and title if it is a heading.
+pub(crate) struct Line<'a> {
+    pub text: &'a str,
+    pub heading: Option<(usize, &'a str)>,
+}
+
+/// Every line of a Markdown text; what stands in a code fence is not a heading.
+pub(crate) fn lines_outside_code(body: &str) -> impl Iterator<Item = Line<'_>> {
+    let mut fence: Option<(char, usize)> = None;
+    body.split_inclusive('\n').map(move |text| {
+        let line = text.trim_end_matches(['\n', '\r']);
+        if fence.is_none()
+            && let Some(heading) = heading(line)
+        {
+            return Line { text, heading: Some(heading) };
+        }
+        match (fence, fence_marker(line)) {
+            (Some((open, width)), Some((close, closing)))
+                if open == close && closing >= width && line.trim_matches([open, ' ', '\t']).is_empty() =>
+            {
+                fence = None;
+            }
+            (None, marker @ Some(_)) => fence = marker,
+            _ => {}
+        }
+        Line { text, heading: None }
+    })
 }
 
 /// Three or more backticks or tildes, indented less than a code block.
