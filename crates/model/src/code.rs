@@ -5,6 +5,7 @@
 //! state · 05xx command line · 09xx tools, processes, scripts.
 //! state · 05xx command line · 08xx phases.
 //! state · 05xx command line · 06xx models.
+//! state · 05xx command line · 08xx phases.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -98,6 +99,17 @@ codes! {
     F0402 "unknown configuration key";
     F0403 "configuration value is invalid";
     F0404 "state directory is not usable";
+    F0601 "model script cannot be read";
+    F0602 "no rule of the model script fits";
+    F0603 "no model is configured";
+    F0604 "model name is unknown";
+    F0605 "key is missing or refused";
+    F0606 "provider rejected the request";
+    F0607 "conversation is too long for the model";
+    F0608 "provider is overloaded, out of reach or broke off";
+    F0609 "answer of the model is malformed";
+    F0610 "address of a provider is not usable";
+    F0611 "recorded answer is missing";
     F0701 "the store cannot be written";
     F0702 "the store has another version";
     F0703 "the store is damaged";
@@ -110,10 +122,6 @@ codes! {
     F0710 "the store is in use";
     F0711 "run archive is invalid";
     F0712 "the disk failed";
-    F0901 "script of a skill cannot be run";
-    F0902 "process could not be started";
-    F0903 "script failed";
-    F0904 "script exceeded a limit";
     F0801 "`phases` is not a list of phases";
     F0802 "phase name is missing, used twice or not usable";
     F0803 "unknown phase in `depends_on`";
@@ -132,17 +140,10 @@ codes! {
     F0816 "script has no entry point";
     F0817 "template cannot be filled";
     F0818 "result of a subagent cannot be read";
-    F0601 "model script cannot be read";
-    F0602 "no rule of the model script fits";
-    F0603 "no model is configured";
-    F0604 "model name is unknown";
-    F0605 "key is missing or refused";
-    F0606 "provider rejected the request";
-    F0607 "conversation is too long for the model";
-    F0608 "provider is overloaded, out of reach or broke off";
-    F0609 "answer of the model is malformed";
-    F0610 "address of a provider is not usable";
-    F0611 "recorded answer is missing";
+    F0901 "script of a skill cannot be run";
+    F0902 "process could not be started";
+    F0903 "script failed";
+    F0904 "script exceeded a limit";
 }
 
 impl fmt::Display for Code {

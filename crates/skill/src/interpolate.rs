@@ -123,6 +123,7 @@ impl Reference {
 fn cut(text: &str, base: usize, max_errors: usize) -> (Template, Vec<TemplateError>) {
     let mut pieces = Pieces::default();
     let mut errors = Vec::new();
+    let (mut closes, mut breaks) = (Ahead::new(text, "}}"), Ahead::new(text, "\n"));
     let mut at = 0;
     let mut rest = text;
     while let Some(found) = memchr::memmem::find(rest.as_bytes(), b"{{") {
@@ -133,7 +134,9 @@ fn cut(text: &str, base: usize, max_errors: usize) -> (Template, Vec<TemplateErr
             pieces.text("{{");
             4
         } else {
-            match reference(after, base + open) {
+            let close =
+                closes.from(open + 2).filter(|close| breaks.from(open).is_none_or(|end| *close < end));
+            match reference(after, close.map(|close| close - open - 2), base + open) {
                 Ok((reference, len)) => {
                     pieces.0.push(Piece::Reference(reference));
                     2 + len
@@ -170,12 +173,29 @@ impl Pieces {
     }
 }
 
-/// Reads what follows `{{`. Also gives how many bytes it took, with the closing braces.
-fn reference(after: &str, open: usize) -> Result<(Reference, usize), TemplateError> {
-    let window = after.as_bytes().get(..REFERENCE_BYTES).unwrap_or(after.as_bytes());
-    let line_len = memchr::memchr(b'\n', window).unwrap_or(window.len());
-    let line = window.get(..line_len).unwrap_or_default();
-    let Some(len) = memchr::memmem::find(line, b"}}") else { return Err(unclosed(after, open)) };
+/// The next place of a mark, for questions that only go forward: the whole text is searched once, however often it is asked.
+struct Ahead<'a> {
+    text: &'a str,
+    mark: &'static str,
+    next: Option<usize>,
+}
+
+impl<'a> Ahead<'a> {
+    fn new(text: &'a str, mark: &'static str) -> Self {
+        Self { text, mark, next: text.find(mark) }
+    }
+
+    fn from(&mut self, at: usize) -> Option<usize> {
+        if self.next.is_some_and(|next| next < at) {
+            self.next = self.text.get(at..).and_then(|rest| rest.find(self.mark)).map(|found| at + found);
+        }
+        self.next
+    }
+}
+
+/// Reads what follows `{{`, up to a closing pair `len` bytes later. Also gives how many bytes it took, with the closing braces.
+fn reference(after: &str, len: Option<usize>, open: usize) -> Result<(Reference, usize), TemplateError> {
+    let Some(len) = len.filter(|len| *len <= REFERENCE_BYTES) else { return Err(unclosed(after, open)) };
     let inner = after.get(..len).unwrap_or_default();
     let place = Place::new(open, open + len + 4);
     let error = |message, start: usize, end: usize| TemplateError { message, start, end };

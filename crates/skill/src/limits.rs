@@ -51,7 +51,7 @@ pub const PHASES_FILE_BYTES: usize = 512 * 1024;
 /// Scalars and collections of that side file (F0812).
 pub const PHASES_NODES: usize = 60_000;
 
-/// One reference `{{…}}`, between the braces. Bounds the search for its end; real ones have under eighty bytes.
+/// One reference `{{…}}`, between the braces. Real ones have under eighty bytes; a longer one is text with braces (F0810).
 pub const REFERENCE_BYTES: usize = 512;
 
 /// What a template may become. Values repeat as often as they are named, so a small template could ask for any amount

@@ -113,3 +113,30 @@ fn the_pages_of_profile_errors_show_what_they_say() {
         );
     }
 }
+
+/// What a page of a phase error shows gives that error.
+#[test]
+fn the_pages_of_phase_errors_show_what_they_say() {
+    use fugato_skill::phases::{Source, SubSkill, read};
+    let files = |path: &fugato_model::RelPath| SubSkill::Found {
+        path: format!("{path}/SKILL.md"),
+        text: "---\nname: x\ndescription: d\n---\n".to_owned(),
+    };
+    let skill = "---\nname: x\ndescription: d\nmetadata:\n  fugato-phases: p.yaml\n---\n";
+    let mut shown = 0;
+    for code in fugato_model::Code::ALL.iter().filter(|code| code.as_str().starts_with("F08")) {
+        let path = examples().join(format!("../docs/errors/{code}.md"));
+        let page = std::fs::read_to_string(&path).unwrap_or_else(|_| panic!("no page for {code}"));
+        assert!(page.starts_with(&format!("# {code}: {}\n", code.title())), "{code}");
+        assert!(page.contains("\n## 中文\n"), "{code}");
+        // Limits and what happens at run time have no example that fits on a page.
+        let Some(example) = page.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()) else {
+            continue;
+        };
+        shown += 1;
+        let (_, found) =
+            read(Source { path: "x", text: skill, side_file: Some(("p.yaml", example)) }, &files);
+        assert_eq!(found.iter().map(|found| found.code).collect::<Vec<_>>(), [*code], "{example}");
+    }
+    assert_eq!(shown, 15);
+}

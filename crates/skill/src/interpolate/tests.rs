@@ -106,7 +106,9 @@ fn markdown_keeps_braces_that_are_no_reference() {
 fn hostile_texts_are_fast_and_bounded() {
     let started = std::time::Instant::now();
     for part in ["{{ ", "{{", "{{a}}", "}}", "{{a.", "{{a[", "{ {"] {
-        let _ = Template::parse_markdown(&part.repeat(400_000 / part.len()), 0);
+        let text = part.repeat(200_000 / part.len());
+        let _ = Template::parse_markdown(&text, 0);
+        let _ = Template::parse_markdown(&format!("{text}}}}}"), 0);
     }
     assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
     let big = Value::String("x".repeat(1024 * 1024));

@@ -39,7 +39,7 @@ pub(super) fn check(
                     if subagent.agent_type == AgentType::Script
                         && let Err(why) = entry_point(text)
                     {
-                        no_entry_point(subagent, path, why, report);
+                        no_entry_point(subagent, path, &why, report);
                     }
                 }
                 SubSkill::Missing { looked_at } => missing(subagent, looked_at, report),
@@ -113,7 +113,7 @@ fn unusable(subagent: &Subagent, path: &str, why: &Words, report: &mut Report<'_
     });
 }
 
-fn no_entry_point(subagent: &Subagent, path: &str, why: Words, report: &mut Report<'_>) {
+fn no_entry_point(subagent: &Subagent, path: &str, why: &Words, report: &mut Report<'_>) {
     at(report, subagent, Code::F0816, || {
         let message = Words {
             en: format!("`type: script`, but in `{path}`: {}", why.en),

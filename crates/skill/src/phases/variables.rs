@@ -9,6 +9,7 @@ use crate::variable::{VarName, identifiers};
 use fugato_model::{Code, Diagnostic, Words, words};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
+use std::rc::Rc;
 
 /// Checks writers and readers, and notes for the engine what was found out: which siblings wait for which, and what inline
 /// phases are expected to set.
@@ -35,8 +36,8 @@ struct Notes {
     after: BTreeMap<(usize, usize), Vec<usize>>,
     /// What an inline phase is expected to set.
     by_use: BTreeMap<(usize, VarName), ()>,
-    /// Markdown already complained about.
-    told: HashSet<Range<usize>>,
+    /// Variables that each piece of Markdown names, once each. Several phases may share the whole body.
+    markdown: HashMap<Range<usize>, Rc<Vec<(VarName, Place)>>>,
 }
 
 impl Notes {
@@ -73,6 +74,7 @@ struct Writer {
 }
 
 /// Can a reader have the variable?
+#[derive(Clone, Copy)]
 enum Answer {
     Yes,
     /// Only writers in the reader's own phase.
@@ -130,9 +132,7 @@ impl<'p> Flow<'p> {
             if phase.inline && phase.enabled && phase.sets.is_empty() {
                 let range = flow.markdown_range(phase);
                 let text = skill_text.get(range.clone()).unwrap_or_default();
-                flow.words
-                    .entry(range.clone())
-                    .or_insert_with(|| identifiers(text).map(|(_, word)| word).collect());
+                flow.words.entry(range.clone()).or_insert_with(|| spoken_words(text).collect());
                 flow.open.push((index, range));
             }
         }
@@ -414,28 +414,36 @@ impl<'p> Flow<'p> {
 
     fn markdown_reads(&self, index: usize, phase: &Phase, notes: &mut Notes, report: &mut Report<'_>) {
         let range = self.markdown_range(phase);
+        let named = match notes.markdown.get(&range) {
+            Some(named) => Rc::clone(named),
+            None => {
+                let named = Rc::new(self.read_markdown(&range, report));
+                notes.markdown.insert(range, Rc::clone(&named));
+                named
+            }
+        };
+        for (variable, place) in named.iter() {
+            let read = Read { variable, place: *place, field: MARKDOWN, phase: index, file: report.skill };
+            self.outside_read(&read, self.answer(variable, index), notes, report);
+        }
+    }
+
+    fn read_markdown(&self, range: &Range<usize>, report: &mut Report<'_>) -> Vec<(VarName, Place)> {
         let text = self.skill_text.get(range.clone()).unwrap_or_default();
         let (template, mistakes) = Template::parse_markdown(text, range.start);
         let skill = report.skill;
-        // Several phases may share the whole body.
-        if notes.told.insert(range) {
-            for mistake in mistakes {
-                report.warning(Code::F0810, |_| {
-                    let message = Words {
-                        en: format!("{}; it stays as it is", mistake.message.en),
-                        zh: format!("{}；将原样保留", mistake.message.zh),
-                    };
-                    skill.warning(Code::F0810, Place::new(mistake.start, mistake.end), message)
-                });
-            }
+        for mistake in mistakes {
+            report.warning(Code::F0810, |_| {
+                let message = Words {
+                    en: format!("{}; it stays as it is", mistake.message.en),
+                    zh: format!("{}；将原样保留", mistake.message.zh),
+                };
+                skill.warning(Code::F0810, Place::new(mistake.start, mistake.end), message)
+            });
         }
         let mut seen = HashSet::new();
-        for (variable, place) in template.variables() {
-            if seen.insert(variable) {
-                let read = Read { variable, place, field: MARKDOWN, phase: index, file: skill };
-                self.outside_read(&read, self.answer(variable, index), notes, report);
-            }
-        }
+        let named = template.variables().filter(|(variable, _)| seen.insert(*variable));
+        named.map(|(variable, place)| (variable.clone(), place)).collect()
     }
 }
 
@@ -461,6 +469,13 @@ impl Read<'_> {
             }
         });
     }
+}
+
+/// The words of a text, except those that are only read (`{{X}}`).
+fn spoken_words(text: &str) -> impl Iterator<Item = &str> {
+    let is_read =
+        |at: usize| text.get(..at).is_some_and(|before| before.trim_end_matches(' ').ends_with("{{"));
+    identifiers(text).filter(move |(at, _)| !is_read(*at)).map(|(_, word)| word)
 }
 
 fn literal_hint(variable: &VarName) -> Words {
