@@ -1,7 +1,7 @@
 //! Every problem a person can meet has a stable code, and every code a page (`fugato explain CODE`).
 //!
 //! Ranges: 01xx skill files · 02xx profiles and policy · 03xx inventory, archives, management · 04xx configuration and
-//! state · 05xx command line.
+//! state · 05xx command line · 06xx models.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -95,6 +95,17 @@ codes! {
     F0402 "unknown configuration key";
     F0403 "configuration value is invalid";
     F0404 "state directory is not usable";
+    F0601 "model script cannot be read";
+    F0602 "no rule of the model script fits";
+    F0603 "no model is configured";
+    F0604 "model name is unknown";
+    F0605 "key is missing or refused";
+    F0606 "provider rejected the request";
+    F0607 "conversation is too long for the model";
+    F0608 "provider is overloaded, out of reach or broke off";
+    F0609 "answer of the model is malformed";
+    F0610 "address of a provider is not usable";
+    F0611 "recorded answer is missing";
 }
 
 impl fmt::Display for Code {

@@ -9,6 +9,7 @@ pub mod config;
 mod discover;
 mod files;
 pub mod manage;
+pub mod models;
 mod places;
 mod roots;
 mod state;

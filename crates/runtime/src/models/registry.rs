@@ -1,0 +1,585 @@
+//! Which models there are: built once from settings and the environment, then asked by name (`provider/name`).
+
+use super::collect::{Collector, Delta};
+use super::endpoint::{CallLimits, Endpoint, Kind, NativeTools, ProviderSettings};
+use super::error::ModelError;
+use super::http::{self, Http};
+use super::limiter::{Limiter, RetrySettings};
+use super::local::LocalServer;
+use super::price::{self, Price};
+use super::replay::{self, Recorded};
+use super::script::{self, Script};
+use super::secret::{KeySource, Secret};
+use super::{ModelRequest, action, echo};
+use fugato_model::chat::{Answer, ModelFault};
+use fugato_model::{Code, Words, nearest, words};
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a person set about models.
+#[derive(Clone)]
+pub struct ModelSettings {
+    /// `provider/name`, or a provider alone for its usual model. `FUGATO_MODEL` comes before it.
+    pub default: Option<String>,
+    pub providers: BTreeMap<String, ProviderSettings>,
+    pub limits: CallLimits,
+    pub retries: RetrySettings,
+    /// Own prices by `provider/name`.
+    pub prices: BTreeMap<String, Price>,
+    /// Servers to look for when nothing is configured.
+    pub local_servers: Vec<LocalServer>,
+    /// Where the paths of scripts begin.
+    pub script_dir: Option<PathBuf>,
+    pub recorded: Option<Arc<dyn Recorded>>,
+}
+
+impl Default for ModelSettings {
+    fn default() -> Self {
+        Self {
+            default: None,
+            providers: BTreeMap::new(),
+            limits: CallLimits::default(),
+            retries: RetrySettings::default(),
+            prices: BTreeMap::new(),
+            local_servers: LocalServer::well_known(),
+            script_dir: None,
+            recorded: None,
+        }
+    }
+}
+
+impl fmt::Debug for ModelSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { default, providers, limits, retries, prices, local_servers, script_dir, recorded: _ } =
+            self;
+        f.debug_struct("ModelSettings")
+            .field("default", default)
+            .field("providers", providers)
+            .field("limits", limits)
+            .field("retries", retries)
+            .field("prices", prices)
+            .field("local_servers", local_servers)
+            .field("script_dir", script_dir)
+            .finish_non_exhaustive()
+    }
+}
+
+/// No model is configured and none was found; the words name three ways to get one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .words.en)]
+pub struct NoModel {
+    pub code: Code,
+    pub words: Words,
+}
+
+/// What was seen of a provider since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    pub requests: u64,
+    /// Frames nobody knows: a provider has something new.
+    pub unknown_frames: u64,
+    /// Tool call ids that were missing, doubled or unusable.
+    pub replaced_ids: u64,
+}
+
+/// All models. Cheap to clone.
+#[derive(Clone)]
+pub struct Models {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    endpoints: BTreeMap<String, Endpoint>,
+    settings: ModelSettings,
+    http: Http,
+    scripts: Mutex<HashMap<PathBuf, Arc<Script>>>,
+    /// The gate of scripted, echoing and replayed models.
+    gate: Limiter,
+}
+
+impl fmt::Debug for Models {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Models").field("providers", &self.inner.endpoints.keys()).finish_non_exhaustive()
+    }
+}
+
+/// A provider that is built in.
+struct BuiltIn {
+    name: &'static str,
+    kind: Kind,
+    base: &'static str,
+    base_env: &'static [&'static str],
+    key_env: &'static [&'static str],
+    needs_key: bool,
+    usual_model: Option<&'static str>,
+}
+
+/// In the order in which a key decides the default.
+const BUILT_IN: &[BuiltIn] = &[
+    BuiltIn {
+        name: "anthropic",
+        kind: Kind::Anthropic,
+        base: "https://api.anthropic.com",
+        base_env: &["ANTHROPIC_BASE_URL"],
+        key_env: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
+        needs_key: true,
+        usual_model: Some("claude-sonnet-5-5"),
+    },
+    BuiltIn {
+        name: "openai",
+        kind: Kind::Responses,
+        base: "https://api.openai.com/v1",
+        base_env: &["OPENAI_BASE_URL"],
+        key_env: &["OPENAI_API_KEY"],
+        needs_key: true,
+        usual_model: Some("gpt-6-sol"),
+    },
+    BuiltIn {
+        name: "gemini",
+        kind: Kind::Gemini,
+        base: "https://generativelanguage.googleapis.com",
+        base_env: &["GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"],
+        key_env: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        needs_key: true,
+        usual_model: Some("gemini-3.8-flash"),
+    },
+    BuiltIn {
+        name: "openai-chat",
+        kind: Kind::Chat,
+        base: "https://api.openai.com/v1",
+        base_env: &["OPENAI_BASE_URL"],
+        key_env: &["OPENAI_API_KEY"],
+        needs_key: true,
+        usual_model: None,
+    },
+    BuiltIn {
+        name: "openrouter",
+        kind: Kind::Chat,
+        base: "https://openrouter.ai/api/v1",
+        base_env: &[],
+        key_env: &["OPENROUTER_API_KEY"],
+        needs_key: true,
+        usual_model: None,
+    },
+    server("openai-compatible", "", &["FUGATO_OPENAI_COMPATIBLE_URL"], &["FUGATO_OPENAI_COMPATIBLE_KEY"]),
+    server("lmstudio", "http://127.0.0.1:1234/v1", &[], &[]),
+    server("llamacpp", "http://127.0.0.1:8080/v1", &[], &[]),
+    server("vllm", "http://127.0.0.1:8000/v1", &[], &["VLLM_API_KEY"]),
+    BuiltIn {
+        name: "ollama",
+        kind: Kind::Ollama,
+        base: "http://127.0.0.1:11434",
+        base_env: &["OLLAMA_HOST"],
+        key_env: &["OLLAMA_API_KEY"],
+        needs_key: false,
+        usual_model: None,
+    },
+];
+
+const fn server(
+    name: &'static str,
+    base: &'static str,
+    base_env: &'static [&'static str],
+    key_env: &'static [&'static str],
+) -> BuiltIn {
+    BuiltIn { name, kind: Kind::Chat, base, base_env, key_env, needs_key: false, usual_model: None }
+}
+
+/// What a model's name means.
+enum Target<'a> {
+    Endpoint(&'a Endpoint, &'a str),
+    Script(PathBuf),
+    Echo,
+    Replay(&'a str),
+}
+
+type Env<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+
+impl Models {
+    /// Reads keys and addresses from the environment, once.
+    pub fn from_env(env: Env<'_>, mut settings: ModelSettings) -> Self {
+        let mut endpoints = BTreeMap::new();
+        for built_in in BUILT_IN {
+            let own = settings.providers.get(built_in.name).cloned().unwrap_or_default();
+            endpoints.insert(built_in.name.to_owned(), built_in.endpoint(env, &own));
+        }
+        for (name, own) in &settings.providers {
+            if !endpoints.contains_key(name) {
+                let other = server("", "", &[], &[]);
+                let endpoint = Endpoint { name: name.clone(), ..other.endpoint(env, own) };
+                endpoints.insert(name.clone(), endpoint);
+            }
+        }
+        settings.default = text(env, "FUGATO_MODEL").or(settings.default);
+        let (http, scripts, gate) = (Http::default(), Mutex::default(), Limiter::default());
+        Self { inner: Arc::new(Inner { endpoints, settings, http, scripts, gate }) }
+    }
+
+    /// The model to use when nobody says one: the configured one; else that of the first provider with a key; else the
+    /// first model of a server on this machine (asking takes less than a second, and happens only then).
+    pub fn default_model(&self) -> Result<String, NoModel> {
+        if let Some(model) = &self.inner.settings.default {
+            return Ok(usual(model).unwrap_or_else(|| model.clone()));
+        }
+        let with_key = BUILT_IN.iter().find(|built_in| {
+            let endpoint = self.inner.endpoints.get(built_in.name);
+            built_in.usual_model.is_some() && endpoint.is_some_and(|endpoint| endpoint.key.is_given())
+        });
+        if let Some(model) = with_key.and_then(|built_in| usual(built_in.name)) {
+            return Ok(model);
+        }
+        let running = self.inner.settings.local_servers.iter().find_map(LocalServer::first_model);
+        running.ok_or_else(no_model)
+    }
+
+    /// Calls a model once. Nothing is tried again; see [`call_with_retries`](super::call_with_retries). Dropping the
+    /// future aborts the request.
+    pub async fn call(
+        &self,
+        model: &str,
+        mut request: ModelRequest<'_>,
+        on_delta: &mut (dyn FnMut(Delta) + Send),
+    ) -> Result<Answer, ModelError> {
+        let usual = usual(model);
+        match self.resolve(usual.as_deref().unwrap_or(model))? {
+            Target::Echo => echo::answer(&request, on_delta),
+            Target::Replay(run) => {
+                replay::answer(self.inner.settings.recorded.as_deref(), run, &request.about)
+            }
+            Target::Script(path) => {
+                let script = self.script(path)?;
+                script::answer(&script, &request, on_delta).await
+            }
+            Target::Endpoint(endpoint, name) => {
+                request.model = name;
+                self.call_endpoint(endpoint, &request, on_delta).await
+            }
+        }
+    }
+
+    /// What an answer costs, in billionths of a US dollar; `None` is unknown, not free.
+    pub fn price(&self, model: &str) -> Option<Price> {
+        price::price_of(model, &self.inner.settings.prices)
+    }
+
+    pub fn counters(&self, provider: &str) -> Counters {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        self.inner.endpoints.get(provider).map_or_else(Counters::default, |endpoint| Counters {
+            requests: read(&endpoint.requests),
+            unknown_frames: read(&endpoint.unknown_frames),
+            replaced_ids: read(&endpoint.replaced_ids),
+        })
+    }
+
+    /// The names of all providers that are reached by a name with a slash.
+    pub fn providers(&self) -> impl Iterator<Item = &str> {
+        self.inner.endpoints.keys().map(String::as_str)
+    }
+
+    pub(super) fn limiter(&self, model: &str) -> &Limiter {
+        let provider = model.split_once('/').map_or(model, |(provider, _)| provider);
+        self.inner.endpoints.get(provider).map_or(&self.inner.gate, |endpoint| &endpoint.limiter)
+    }
+
+    pub(super) fn retry_settings(&self) -> &RetrySettings {
+        &self.inner.settings.retries
+    }
+
+    async fn call_endpoint(
+        &self,
+        endpoint: &Endpoint,
+        request: &ModelRequest<'_>,
+        on_delta: &mut (dyn FnMut(Delta) + Send),
+    ) -> Result<Answer, ModelError> {
+        let key = endpoint.key.get(&endpoint.name).await?;
+        let result = self.exchange(endpoint, request, key.as_ref(), on_delta).await;
+        match result {
+            Ok(answer) => Ok(answer),
+            Err(mut error) => {
+                if error.fault == ModelFault::Unauthorized {
+                    endpoint.key.forget().await;
+                }
+                // Providers repeat what they were sent; a key must not travel on in an error.
+                if let Some(key) = &key {
+                    error.words = Words { en: key.redact(&error.words.en), zh: key.redact(&error.words.zh) };
+                }
+                Err(error)
+            }
+        }
+    }
+
+    async fn exchange(
+        &self,
+        endpoint: &Endpoint,
+        request: &ModelRequest<'_>,
+        key: Option<&Secret>,
+        on_delta: &mut (dyn FnMut(Delta) + Send),
+    ) -> Result<Answer, ModelError> {
+        if endpoint.base.is_empty() {
+            return Err(no_address(&endpoint.name));
+        }
+        let outgoing = endpoint.write(request, key)?;
+        endpoint.requests.fetch_add(1, Ordering::Relaxed);
+        let limits = &self.inner.settings.limits;
+        if endpoint.uses_actions(request) {
+            let mut hidden = |delta| action::hide(delta, on_delta);
+            let mut out = Collector::new(request, &mut hidden);
+            let done = http::perform(&self.inner.http, limits, &endpoint.name, outgoing, &mut out).await;
+            let answer = endpoint.finish(done, &mut out)?;
+            return action::interpret(request, answer, on_delta);
+        }
+        let mut out = Collector::new(request, on_delta);
+        let done = http::perform(&self.inner.http, limits, &endpoint.name, outgoing, &mut out).await;
+        endpoint.finish(done, &mut out)
+    }
+
+    fn resolve<'a>(&'a self, model: &'a str) -> Result<Target<'a>, ModelError> {
+        if model == "echo" {
+            return Ok(Target::Echo);
+        }
+        if let Some(run) = model.strip_prefix("replay:") {
+            return Ok(Target::Replay(run));
+        }
+        if let Some(path) = model.strip_prefix("script:") {
+            let path = PathBuf::from(path);
+            return Ok(Target::Script(match &self.inner.settings.script_dir {
+                Some(dir) => dir.join(path),
+                None => path,
+            }));
+        }
+        let parts = model.split_once('/').filter(|(_, name)| !name.is_empty());
+        let found = parts.and_then(|(provider, name)| Some((self.inner.endpoints.get(provider)?, name)));
+        found.map(|(endpoint, name)| Target::Endpoint(endpoint, name)).ok_or_else(|| self.unknown(model))
+    }
+
+    fn unknown(&self, model: &str) -> ModelError {
+        let provider = model.split('/').next().unwrap_or_default();
+        let known = self.providers().chain(["script:FILE", "echo", "replay:RUN"]);
+        let list = known.collect::<Vec<_>>().join(", ");
+        let near = nearest(provider, self.providers()).filter(|near| *near != provider);
+        let hint = near.map_or_else(String::new, |near| format!(" (`{near}`?)"));
+        let words = words!(
+            "`{model}` is no model{hint}; write `provider/name`; providers: {list}",
+            "`{model}` 不是模型{hint}；请写成 `提供方/名称`；可用的提供方：{list}"
+        );
+        ModelError::new(ModelFault::Rejected, words).code(Code::F0604)
+    }
+
+    fn script(&self, path: PathBuf) -> Result<Arc<Script>, ModelError> {
+        let mut scripts = self.inner.scripts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(script) = scripts.get(&path) {
+            return Ok(Arc::clone(script));
+        }
+        let script = Script::load(&path)
+            .map_err(|error| ModelError::new(ModelFault::Rejected, error.words()).code(Code::F0601))?;
+        let script = Arc::new(script);
+        scripts.insert(path, Arc::clone(&script));
+        Ok(script)
+    }
+}
+
+impl Endpoint {
+    /// The end of a call: an answer, or the error with what had arrived.
+    fn finish(&self, done: Result<(), ModelError>, out: &mut Collector<'_>) -> Result<Answer, ModelError> {
+        self.unknown_frames.fetch_add(out.unknown_frames, Ordering::Relaxed);
+        self.replaced_ids.fetch_add(out.replaced_ids, Ordering::Relaxed);
+        done.and_then(|()| out.finish()).map_err(|error| out.attach(error))
+    }
+}
+
+impl BuiltIn {
+    fn endpoint(&self, env: Env<'_>, own: &ProviderSettings) -> Endpoint {
+        let from_env = || self.base_env.iter().find_map(|name| text(env, name));
+        let given = own.base_url.clone().or_else(from_env);
+        let base_is_vendors = given.is_none();
+        let base = given.map_or_else(|| self.base.to_owned(), |base| self.address(&base));
+        Endpoint {
+            name: self.name.to_owned(),
+            kind: self.kind,
+            base,
+            base_is_vendors,
+            key: self.key(env, own, base_is_vendors),
+            native_tools: own.native_tools.or_from(env, self.name),
+            limiter: Limiter::default(),
+            requests: AtomicU64::new(0),
+            unknown_frames: AtomicU64::new(0),
+            replaced_ids: AtomicU64::new(0),
+        }
+    }
+
+    fn key(&self, env: Env<'_>, own: &ProviderSettings, base_is_vendors: bool) -> KeySource {
+        if let Some(command) = &own.key_command {
+            return KeySource::command(command.clone());
+        }
+        let secret = match &own.key_env {
+            Some(name) => text(env, name).and_then(|key| Secret::new(&key)),
+            None => self.key_env.iter().find_map(|name| {
+                let key = text(env, name)?;
+                // A token is sent as a bearer, a key in its own header.
+                let is_token = *name == "ANTHROPIC_AUTH_TOKEN";
+                Secret::new(&if is_token { format!("Bearer {}", key.trim()) } else { key })
+            }),
+        };
+        match secret {
+            Some(secret) => KeySource::Given(secret),
+            None if self.needs_key && base_is_vendors => KeySource::Missing(self.key_env),
+            None => KeySource::NotNeeded,
+        }
+    }
+
+    /// An address as people write it.
+    fn address(&self, given: &str) -> String {
+        let given = given.trim().trim_end_matches('/');
+        let with_scheme = if given.contains("://") { given.to_owned() } else { format!("http://{given}") };
+        match self.kind {
+            Kind::Ollama => {
+                // What the server listens on is not always what a client can connect to.
+                let address =
+                    with_scheme.replace("://0.0.0.0", "://127.0.0.1").replace("://:", "://127.0.0.1:");
+                let rest = address.split_once("://").map_or("", |(_, rest)| rest);
+                let has_port = rest.rsplit(']').next().is_some_and(|rest| rest.contains(':'));
+                if has_port || address.starts_with("https:") { address } else { format!("{address}:11434") }
+            }
+            Kind::Chat | Kind::Responses if with_scheme.matches('/').count() == 2 => {
+                format!("{with_scheme}/v1")
+            }
+            _ => with_scheme,
+        }
+    }
+}
+
+impl NativeTools {
+    /// `FUGATO_OPENAI_COMPATIBLE_TOOLS=no` says it for the one server that is configured by variables alone.
+    fn or_from(self, env: Env<'_>, provider: &str) -> Self {
+        let said =
+            (provider == "openai-compatible").then(|| text(env, "FUGATO_OPENAI_COMPATIBLE_TOOLS")).flatten();
+        match said.as_deref() {
+            Some("no" | "0" | "false" | "off") => Self::No,
+            _ => self,
+        }
+    }
+}
+
+fn text(env: Env<'_>, name: &str) -> Option<String> {
+    env(name)?.into_string().ok().filter(|value| !value.trim().is_empty())
+}
+
+/// The usual model of a provider that was named alone.
+fn usual(provider: &str) -> Option<String> {
+    let built_in = BUILT_IN.iter().find(|built_in| built_in.name == provider)?;
+    built_in.usual_model.map(|model| format!("{provider}/{model}"))
+}
+
+fn no_address(provider: &str) -> ModelError {
+    let words = words!(
+        "`{provider}` has no address; set one: export FUGATO_OPENAI_COMPATIBLE_URL=http://127.0.0.1:8080/v1",
+        "`{provider}` 没有地址；请设置：export FUGATO_OPENAI_COMPATIBLE_URL=http://127.0.0.1:8080/v1"
+    );
+    ModelError::new(ModelFault::Rejected, words).code(Code::F0610)
+}
+
+fn no_model() -> NoModel {
+    NoModel {
+        code: Code::F0603,
+        words: words!(
+            "no model is configured. Three ways to get one:\n\
+             1. a key: export ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, GEMINI_API_KEY)\n\
+             2. a local server: ollama serve, then --model ollama/NAME (or export FUGATO_OPENAI_COMPATIBLE_URL=…)\n\
+             3. no model at all: --model script:FILE or --model echo\n\
+             `fugato demo` needs none.",
+            "没有配置模型。有三种办法：\n\
+             1. 密钥：export ANTHROPIC_API_KEY=…（或 OPENAI_API_KEY、GEMINI_API_KEY）\n\
+             2. 本地服务：ollama serve，然后 --model ollama/名称（或 export FUGATO_OPENAI_COMPATIBLE_URL=…）\n\
+             3. 不用模型：--model script:文件 或 --model echo\n\
+             `fugato demo` 不需要模型。"
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn models(env: &[(&str, &str)]) -> Models {
+        let settings = ModelSettings { local_servers: Vec::new(), ..ModelSettings::default() };
+        with(env, settings)
+    }
+
+    fn with(env: &[(&str, &str)], settings: ModelSettings) -> Models {
+        let find =
+            |name: &str| env.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value));
+        Models::from_env(&find, settings)
+    }
+
+    fn base(env: &[(&str, &str)], provider: &str) -> String {
+        models(env).inner.endpoints.get(provider).unwrap().base.clone()
+    }
+
+    #[test]
+    fn the_first_key_decides_the_default() {
+        let default = |env: &[(&str, &str)]| models(env).default_model().ok();
+        assert_eq!(default(&[("OPENAI_API_KEY", "k")]).unwrap(), "openai/gpt-6-sol");
+        assert!(
+            default(&[("GEMINI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")])
+                .unwrap()
+                .starts_with("anthropic/")
+        );
+        assert_eq!(default(&[("FUGATO_MODEL", "ollama/q"), ("OPENAI_API_KEY", "k")]).unwrap(), "ollama/q");
+        assert_eq!(default(&[("FUGATO_MODEL", "gemini")]).unwrap(), "gemini/gemini-3.8-flash");
+        assert_eq!(default(&[("OPENAI_API_KEY", " ")]), None, "an empty key is none");
+    }
+
+    #[test]
+    fn no_model_names_three_ways() {
+        let words = models(&[]).default_model().unwrap_err().words;
+        for way in ["ANTHROPIC_API_KEY", "ollama", "script:", "fugato demo"] {
+            assert!(words.en.contains(way) && words.zh.contains(way), "{way}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_taken_as_people_write_them() {
+        assert_eq!(base(&[("OLLAMA_HOST", "0.0.0.0:9999")], "ollama"), "http://127.0.0.1:9999");
+        assert_eq!(base(&[("OLLAMA_HOST", "gpu.example")], "ollama"), "http://gpu.example:11434");
+        assert_eq!(base(&[("OLLAMA_HOST", ":1")], "ollama"), "http://127.0.0.1:1");
+        let url = |url| base(&[("FUGATO_OPENAI_COMPATIBLE_URL", url)], "openai-compatible");
+        assert_eq!(url("http://127.0.0.1:8080"), "http://127.0.0.1:8080/v1");
+        assert_eq!(url("https://x.example/api/v1/"), "https://x.example/api/v1");
+        assert_eq!(base(&[("ANTHROPIC_BASE_URL", "http://127.0.0.1:7/")], "anthropic"), "http://127.0.0.1:7");
+    }
+
+    #[test]
+    fn names_that_mean_nothing_say_what_would() {
+        let models = models(&[]);
+        for name in ["antropic/claude", "gpt-6", "", "ollama/", "/x"] {
+            let error = models.resolve(name).err().unwrap();
+            assert_eq!((error.fault, error.code), (ModelFault::Rejected, Code::F0604), "{name}");
+        }
+        assert!(models.resolve("antropic/claude").err().unwrap().words.en.contains("(`anthropic`?)"));
+        assert!(matches!(models.resolve("vllm/a/b"), Ok(Target::Endpoint(_, "a/b"))));
+    }
+
+    #[test]
+    fn an_own_server_is_a_provider() {
+        let own = ProviderSettings {
+            base_url: Some("http://127.0.0.1:5/v1".into()),
+            ..ProviderSettings::default()
+        };
+        let settings =
+            ModelSettings { providers: [("mine".to_owned(), own)].into(), ..ModelSettings::default() };
+        let models = with(&[], settings);
+        assert!(
+            matches!(models.resolve("mine/qwen"), Ok(Target::Endpoint(endpoint, "qwen")) if endpoint.name == "mine")
+        );
+    }
+
+    #[test]
+    fn keys_are_in_no_debug_output() {
+        let models = models(&[("OPENAI_API_KEY", "sk-canary")]);
+        assert!(!format!("{models:?}").contains("canary"));
+    }
+}
