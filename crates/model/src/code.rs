@@ -6,6 +6,7 @@
 //! state · 05xx command line · 08xx phases.
 //! state · 05xx command line · 06xx models.
 //! state · 05xx command line · 08xx phases.
+//! state · 05xx command line · 06xx models.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -29,7 +29,7 @@ pub struct RetrySettings {
 
 impl Default for RetrySettings {
     fn default() -> Self {
-        Self { attempts: 6, base: Duration::from_millis(500), longest: Duration::from_secs(60), budget: 20 }
+        Self { attempts: 6, base: Duration::from_millis(500), longest: Duration::from_secs(60), budget: 10 }
     }
 }
 

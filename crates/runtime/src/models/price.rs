@@ -4,7 +4,7 @@
 use fugato_model::chat::Usage;
 use std::collections::BTreeMap;
 
-/// The day the table below was read from the vendors' pages.
+/// The day the table below was put together from published prices. Prices change; own ones come first.
 pub const DATE: &str = "2026-11-15";
 
 /// Thousandths of a US dollar per million tokens.
@@ -42,8 +42,6 @@ const TABLE: &[(&str, Price)] = &[
     ("anthropic/claude-haiku-4-5", price(1_000, 5_000, 100, 1_250)),
     ("openai/gpt-6-sol", short(price(2_000, 10_000, 200, 2_500), 272_000)),
     ("openai/gpt-6-luna", short(price(100, 500, 10, 125), 272_000)),
-    ("openai/gpt-5.4", short(price(2_500, 15_000, 250, 2_500), 272_000)),
-    ("openai/gpt-5.4-mini", price(750, 4_500, 75, 750)),
     ("gemini/gemini-3.8-flash", price(750, 3_750, 75, 750)),
 ];
 

@@ -95,7 +95,7 @@ pub struct Models {
 struct Inner {
     endpoints: BTreeMap<String, Endpoint>,
     settings: ModelSettings,
-    http: Http,
+    http: Arc<Http>,
     scripts: Mutex<HashMap<PathBuf, Arc<Script>>>,
     /// The gate of scripted, echoing and replayed models.
     gate: Limiter,
@@ -215,8 +215,15 @@ impl Models {
             }
         }
         settings.default = text(env, "FUGATO_MODEL").or(settings.default);
-        let (http, scripts, gate) = (Http::default(), Mutex::default(), Limiter::default());
+        let (http, scripts, gate) = (Arc::default(), Mutex::default(), Limiter::default());
         Self { inner: Arc::new(Inner { endpoints, settings, http, scripts, gate }) }
+    }
+
+    /// Uses connections made before: a test makes hundreds of these, and reading the system's certificates takes time.
+    #[cfg(test)]
+    pub(super) fn connected_by(self, http: Arc<Http>) -> Self {
+        let Some(inner) = Arc::into_inner(self.inner) else { panic!("already shared") };
+        Self { inner: Arc::new(Inner { http, ..inner }) }
     }
 
     /// The model to use when nobody says one: the configured one; else that of the first provider with a key; else the
