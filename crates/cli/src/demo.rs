@@ -79,12 +79,7 @@ fn tour(dir: &Path, app: &mut App) -> Outcome {
         ),
         &format!("answer {run} ok --no-input"),
     )?;
-    step(
-        app,
-        4,
-        &words!("What happened, from the log", "日志中记录的经过"),
-        &format!("trace {run}"),
-    )?;
+    step(app, 4, &words!("What happened, from the log", "日志中记录的经过"), &format!("trace {run}"))?;
     step(
         app,
         5,

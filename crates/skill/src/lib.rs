@@ -41,11 +41,16 @@ mod variable;
 pub mod yaml;
 
 pub use check::{Strictness, check};
-pub use digest::{STAGE_PREFIX, belongs, digest_bytes, digest_files, digest_of_entries, digest_of_sorted, is_not_content};
+pub use digest::{
+    STAGE_PREFIX, belongs, digest_bytes, digest_files, digest_of_entries, digest_of_sorted, is_not_content,
+};
 pub use head::{Kind, SkillHead};
 pub use inventory::{Installed, Inventory};
-pub use place::{Place};
-pub use read::{Reading, SKILL_FILE_NAMES, SkillText, is_skill_file, read_frontmatter, read_named, read_orchestrator, read_skill};
+pub use place::Place;
+pub use read::{
+    Reading, SKILL_FILE_NAMES, SkillText, is_skill_file, read_frontmatter, read_named, read_orchestrator,
+    read_skill,
+};
 pub use rename::{RenameError, rename_in_frontmatter};
-pub use tools::{edit_tools};
+pub use tools::edit_tools;
 pub use variable::{VarName, VarNameError};

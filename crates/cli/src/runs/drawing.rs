@@ -13,7 +13,8 @@ pub fn draw(plan: &Plan) -> Vec<String> {
             .filter_map(|on| plan.phases.get(*on as usize))
             .map(|phase| phase.name.as_str())
             .collect();
-        let waits = if waits.is_empty() { String::new() } else { format!("  ◀── {}", waits.join(", ")) };
+        let waits =
+            if waits.is_empty() { String::new() } else { format!("  ◀── {}", waits.join(", ")) };
         let how = if phase.parallel { "  ∥" } else { "" };
         let name = paint(style::NAME, &phase.name);
         lines.push(format!("{name}{}{}", paint(style::DIM, how), paint(style::DIM, waits)));
@@ -31,8 +32,12 @@ fn describe(node: &PlanNode) -> String {
     let (what, kind) = match &node.work {
         Work::Agent { skill, agent_type, .. } => (skill.clone(), agent_type.clone()),
         Work::Script { skill, .. } => (skill.clone(), "script".to_owned()),
-        Work::Inline { sets, .. } if sets.is_empty() => ("(in the main conversation)".to_owned(), "inline".into()),
-        Work::Inline { sets, .. } => ("(in the main conversation)".to_owned(), format!("inline, sets {}", sets.join(", "))),
+        Work::Inline { sets, .. } if sets.is_empty() => {
+            ("(in the main conversation)".to_owned(), "inline".into())
+        }
+        Work::Inline { sets, .. } => {
+            ("(in the main conversation)".to_owned(), format!("inline, sets {}", sets.join(", ")))
+        }
         Work::Noop | Work::Gate => (node.id.clone(), String::new()),
     };
     let mut line = format!("{what}  {}", paint(style::DIM, kind));

@@ -89,7 +89,8 @@ pub fn events(args: &EventsArgs, app: &mut App) -> Outcome {
     let start = events.first().map_or(0, |event| event.at);
     for event in &events {
         if app.out.json {
-            let line = serde_json::to_string(event).map_err(|error| crate::error::CliError::internal(&error))?;
+            let line =
+                serde_json::to_string(event).map_err(|error| crate::error::CliError::internal(&error))?;
             app.out.line(line)?;
             continue;
         }
@@ -155,9 +156,10 @@ pub fn cost(args: &CostArgs, app: &mut App) -> Outcome {
     };
     let known = |tokens: Option<u64>| tokens.map_or_else(|| "—".to_owned(), |n| n.to_string());
     for agent in &run.agents {
-        let cost = agent.spent.micro_usd.map_or_else(|| "—".to_owned(), |micro| {
-            format!("${}.{:04}", micro / 1_000_000, micro % 1_000_000 / 100)
-        });
+        let cost = agent.spent.micro_usd.map_or_else(
+            || "—".to_owned(),
+            |micro| format!("${}.{:04}", micro / 1_000_000, micro % 1_000_000 / 100),
+        );
         table.row([
             Cell::styled(style::NAME, agent.path.as_str()),
             Cell::new(agent.spent.answers.to_string()),

@@ -42,7 +42,8 @@ pub fn reader(app: &App) -> Result<Reader, CliError> {
 /// Finds a run by id or unique prefix; without one, the newest.
 pub fn find(reader: &Reader, id: Option<&str>) -> Result<RunRow, CliError> {
     let Some(id) = id else {
-        let newest = reader.runs(&Default::default()).map_err(|error| store_error(&error))?.into_iter().next();
+        let newest =
+            reader.runs(&Default::default()).map_err(|error| store_error(&error))?.into_iter().next();
         return newest.ok_or_else(|| CliError::not_found(words!("no runs here yet", "这里还没有运行记录")));
     };
     match reader.run(id) {

@@ -37,7 +37,10 @@ pub fn run(args: &PlanArgs, app: &mut App) -> Outcome {
         return Ok(Exit::Ok);
     }
     if spec.single.is_some() {
-        app.out.note(&words!("one agent reads the skill; there are no phases", "没有阶段：由一个代理执行整个技能"));
+        app.out.note(&words!(
+            "one agent reads the skill; there are no phases",
+            "没有阶段：由一个代理执行整个技能"
+        ));
         return Ok(Exit::Ok);
     }
     for line in drawing::draw(&spec.plan) {

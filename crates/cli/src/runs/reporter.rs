@@ -84,7 +84,8 @@ impl Reporter {
                 out.note(&words!("{agent} reached the limit of {limit}", "{agent} 达到 {limit} 上限"));
             }
             EventKind::InputRequested { question, text, options, .. } => {
-                let options = if options.is_empty() { String::new() } else { format!(" [{}]", options.join(" / ")) };
+                let options =
+                    if options.is_empty() { String::new() } else { format!(" [{}]", options.join(" / ")) };
                 let text = fugato_model::escape_for_terminal(text).into_owned();
                 out.aside(&format!("{} {text}{options}  (#{question})", paint(style::WARN, "?")));
             }
@@ -97,9 +98,8 @@ impl Reporter {
         if self.phases.contains_key(&plan.phase) {
             return;
         }
-        let of_phase = |other: &&fugato_engine::PlanNode| {
-            other.phase == plan.phase && !matches!(other.work, Work::Gate)
-        };
+        let of_phase =
+            |other: &&fugato_engine::PlanNode| other.phase == plan.phase && !matches!(other.work, Work::Gate);
         let left = run.spec.plan.nodes.iter().filter(of_phase).count();
         self.phases.insert(plan.phase, Open { since: at, left });
         if run.spec.debug

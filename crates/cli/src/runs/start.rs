@@ -74,7 +74,8 @@ impl HowArgs {
     pub fn limits(&self) -> Result<Limits, CliError> {
         let micro_usd = match self.budget_usd {
             None => None,
-            Some(usd) if usd.is_finite() && (0.0..1e9).contains(&usd) => {
+            Some(usd) if usd.is_finite() && (0.0..1e9).contains(&usd) =>
+            {
                 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked range")]
                 Some((usd * 1e6) as u64)
             }
@@ -97,12 +98,12 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
     let models = Models::from_env(&env_var, ModelSettings::default());
     let model = match &args.how.model {
         Some(model) => model.clone(),
-        None => models
-            .default_model()
-            .map_err(|none| CliError::new(Exit::Refused, none.words).hint(words!(
+        None => models.default_model().map_err(|none| {
+            CliError::new(Exit::Refused, none.words).hint(words!(
                 "to see it work without any model: fugato demo",
                 "不需要模型即可体验：fugato demo"
-            )))?,
+            ))
+        })?,
     };
     let started = Started {
         arguments: args.arguments.join(" "),
@@ -161,7 +162,8 @@ pub fn start_error(error: &StartError, skill: &Installed) -> CliError {
     let name = skill.label();
     match error {
         StartError::Invalid(diagnostics) => {
-            CliError::failed(words!("`{name}` cannot be run", "`{name}` 无法运行")).diagnostics(diagnostics.clone())
+            CliError::failed(words!("`{name}` cannot be run", "`{name}` 无法运行"))
+                .diagnostics(diagnostics.clone())
         }
         StartError::Internal(words) => CliError::new(Exit::Refused, words.clone()),
         StartError::File(error) => CliError::failed(error.words()),
@@ -349,5 +351,11 @@ pub fn document(run: &Run, lang: fugato_model::Lang) -> serde_json::Value {
 /// The scratch directory and skill directory a resumed run works with.
 pub fn world_of(run: &Run, models: Models, app: &App) -> Arc<World> {
     let scratch = state(app).join("runs").join(&run.spec.id).join("scratch");
-    Arc::new(World::new(models, PathBuf::from(&run.spec.skill.dir), app.places.cwd.clone(), scratch, std::env::vars_os()))
+    Arc::new(World::new(
+        models,
+        PathBuf::from(&run.spec.skill.dir),
+        app.places.cwd.clone(),
+        scratch,
+        std::env::vars_os(),
+    ))
 }

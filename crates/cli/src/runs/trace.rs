@@ -28,7 +28,8 @@ pub fn bars(events: &[Event], run: &Run) -> Vec<Bar> {
                 bars.push(Bar { id, start: event.at, end: None, state: "running", attempt: *attempt });
             }
             EventKind::NodeCompleted { node, .. } | EventKind::NodeFailed { node, .. } => {
-                let state = if matches!(event.kind, EventKind::NodeCompleted { .. }) { "done" } else { "failed" };
+                let state =
+                    if matches!(event.kind, EventKind::NodeCompleted { .. }) { "done" } else { "failed" };
                 if let Some(bar) = open.remove(node).and_then(|at| bars.get_mut(at)) {
                     (bar.end, bar.state) = (Some(event.at), state);
                 }

@@ -81,9 +81,14 @@ fn the_seeds_example_runs_in_its_order_with_its_debug_lines_and_waits_for_the_an
     let ran = run(&env).exits(6);
     let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("[orchestrator]")).collect();
     let at = |text: &str| {
-        lines.iter().position(|line| line.starts_with(text)).unwrap_or_else(|| panic!("{text}\n{}", ran.stderr))
+        lines
+            .iter()
+            .position(|line| line.starts_with(text))
+            .unwrap_or_else(|| panic!("{text}\n{}", ran.stderr))
     };
-    assert!(at("[orchestrator] Starting phase: setup") < at("[orchestrator] Spawning: _sub/fetch (type: script)"));
+    assert!(
+        at("[orchestrator] Starting phase: setup") < at("[orchestrator] Spawning: _sub/fetch (type: script)")
+    );
     assert!(at("[orchestrator] Set FILES: {\"files\":3}") < at("[orchestrator] Phase setup completed in "));
     assert!(at("[orchestrator] Phase setup completed") < at("[orchestrator] Starting phase: gather"));
     assert!(at("[orchestrator] Phase gather completed") < at("[orchestrator] Starting phase: interact"));
@@ -107,7 +112,13 @@ fn the_seeds_example_runs_in_its_order_with_its_debug_lines_and_waits_for_the_an
 #[test]
 fn a_plan_is_drawn_without_a_model() {
     let env = project();
-    env.fugato("plan brief tomorrow").exits(0).says(&["setup", "◀── setup", "──▶ FILES", "optional", "TARGET_DATE"]);
+    env.fugato("plan brief tomorrow").exits(0).says(&[
+        "setup",
+        "◀── setup",
+        "──▶ FILES",
+        "optional",
+        "TARGET_DATE",
+    ]);
     let plan = env.fugato("plan brief --json").exits(0).json();
     assert_eq!(plan["schema"], "fugato.plan/v1");
 }
@@ -126,7 +137,8 @@ fn a_failure_nothing_catches_ends_the_run_with_its_message() {
 #[test]
 fn a_wrong_skill_is_refused_before_anything_runs_with_all_problems() {
     let env = project();
-    let broken = SKILL.replace("depends_on: [gather]", "depends_on: [gathr]").replace("_sub/write", "_sub/nothing");
+    let broken =
+        SKILL.replace("depends_on: [gather]", "depends_on: [gathr]").replace("_sub/write", "_sub/nothing");
     env.write(".agents/skills/brief/SKILL.md", format!("---\n{broken}\n---\n# brief\n"));
     run(&env).exits(1).says(&["gather", "_sub/nothing"]);
     assert!(!env.project().join("counter.txt").exists());

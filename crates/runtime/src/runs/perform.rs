@@ -85,9 +85,10 @@ impl World {
     ) -> Job {
         match effect {
             Effect::CallModel { agent, model, step, wrap_up } => {
-                let (index, state) = match (key, run.agent(agent.as_str())) {
-                    (EffectKey::Model { agent, .. }, Some((_, state))) => (agent, state),
-                    _ => return Job::Model(Box::pin(async { Completion::Noop })),
+                let (EffectKey::Model { agent: index, .. }, Some((_, state))) =
+                    (key, run.agent(agent.as_str()))
+                else {
+                    return Job::Model(Box::pin(async { Completion::Noop }));
                 };
                 let transcript = self.transcript(index);
                 // An agent has one request at a time, so nobody holds the lock now; only what is new is handed over.
