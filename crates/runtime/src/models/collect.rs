@@ -183,10 +183,10 @@ impl<'a> Collector<'a> {
 
     /// A name that came later than the beginning.
     pub fn name_tool(&mut self, key: u64, late: &str) {
-        if let Some(Block::Tool { name, .. }) = self.existing(key) {
-            if name.is_empty() {
-                late.clone_into(name);
-            }
+        if let Some(Block::Tool { name, .. }) = self.existing(key)
+            && name.is_empty()
+        {
+            late.clone_into(name);
         }
     }
 
