@@ -148,6 +148,7 @@ struct Decoder {
     /// The key of a call by the id it came with, for servers that send no index.
     by_id: HashMap<String, u64>,
     last_key: u64,
+    refused: bool,
 }
 
 impl Decode for Decoder {
@@ -167,12 +168,12 @@ impl Decode for Decoder {
         out.append_reasoning(text("reasoning"));
         out.append_text(text("content"));
         out.append_text(text("refusal"));
+        self.refused |= !text("refusal").is_empty();
         for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
             self.call(call, out);
         }
         if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
-            out.stop =
-                Some(if text("refusal").is_empty() { common_stop(reason) } else { StopReason::Refusal });
+            out.stop = Some(if self.refused { StopReason::Refusal } else { common_stop(reason) });
         }
         Ok(Flow::More)
     }

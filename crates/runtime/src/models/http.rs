@@ -2,7 +2,7 @@
 //!
 //! Dropping the future aborts the request. No retry happens here.
 
-use super::collect::{Collector, Flow, Frame};
+use super::collect::{Collector, Decode, Flow, Frame};
 use super::endpoint::{CallLimits, Outgoing};
 use super::error::{ModelError, excerpt};
 use super::frames::{Frames, RawFrame};
@@ -92,7 +92,7 @@ async fn exchange(
         return Err(refused(provider, limits, &mut response).await);
     }
     let reader =
-        Reader { provider, limits, frames: Frames::new(outgoing.framing), outgoing: outgoing.decoder };
+        Reader { provider, limits, frames: Frames::new(outgoing.framing), decoder: outgoing.decoder };
     reader.run(response, out).await
 }
 
@@ -100,7 +100,7 @@ struct Reader<'a> {
     provider: &'a str,
     limits: &'a CallLimits,
     frames: Frames,
-    outgoing: Box<dyn super::collect::Decode>,
+    decoder: Box<dyn Decode>,
 }
 
 impl Reader<'_> {
@@ -153,7 +153,7 @@ impl Reader<'_> {
         let mut flow = Flow::More;
         for raw in ready.drain(..) {
             if raw.data.trim() == "[DONE]" {
-                match self.outgoing.read(Frame::Done, out)? {
+                match self.decoder.read(Frame::Done, out)? {
                     Flow::End => return Ok(Flow::End),
                     other => flow = stronger(flow, other),
                 }
@@ -165,7 +165,7 @@ impl Reader<'_> {
                 if value.get("error").is_some_and(|error| !error.is_null()) {
                     return Err(Report::of(&value).unwrap_or_default().error(self.provider, None));
                 }
-                match self.outgoing.read(Frame::Json { event: &raw.event, value: &value }, out)? {
+                match self.decoder.read(Frame::Json { event: &raw.event, value: &value }, out)? {
                     Flow::End => return Ok(Flow::End),
                     Flow::Unknown => out.unknown_frames += 1,
                     other => flow = stronger(flow, other),

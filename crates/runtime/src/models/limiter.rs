@@ -62,7 +62,7 @@ pub async fn call_with_retries(
         this.about.attempt = request.about.attempt.saturating_add(attempt - 1);
         match models.call(model, this, on_delta).await {
             Ok(mut answer) => {
-                permit.succeed(settings);
+                permit.succeed();
                 answer.usage = spent.plus(answer.usage);
                 if shape_of(&answer) != AnswerShape::Empty || was_empty {
                     return Ok(answer);
@@ -241,7 +241,7 @@ struct Permit<'a> {
 }
 
 impl Permit<'_> {
-    fn succeed(self, _: &RetrySettings) {
+    fn succeed(self) {
         self.limiter.lock().succeed();
     }
 

@@ -6,6 +6,7 @@
 
 mod action;
 mod anthropic;
+mod built_in;
 mod chat;
 mod collect;
 mod echo;

@@ -1,7 +1,8 @@
 //! Which models there are: built once from settings and the environment, then asked by name (`provider/name`).
 
+use super::built_in::{BUILT_IN, Env, server, text, usual};
 use super::collect::{Collector, Delta};
-use super::endpoint::{CallLimits, Endpoint, Kind, NativeTools, ProviderSettings};
+use super::endpoint::{CallLimits, Endpoint, ProviderSettings};
 use super::error::ModelError;
 use super::http::{self, Http};
 use super::limiter::{Limiter, RetrySettings};
@@ -9,12 +10,11 @@ use super::local::LocalServer;
 use super::price::{self, Price};
 use super::replay::{self, Recorded};
 use super::script::{self, Script};
-use super::secret::{KeySource, Secret};
+use super::secret::Secret;
 use super::{ModelRequest, action, echo};
 use fugato_model::chat::{Answer, ModelFault};
 use fugato_model::{Code, Words, nearest, words};
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -107,88 +107,6 @@ impl fmt::Debug for Models {
     }
 }
 
-/// A provider that is built in.
-struct BuiltIn {
-    name: &'static str,
-    kind: Kind,
-    base: &'static str,
-    base_env: &'static [&'static str],
-    key_env: &'static [&'static str],
-    needs_key: bool,
-    usual_model: Option<&'static str>,
-}
-
-/// In the order in which a key decides the default.
-const BUILT_IN: &[BuiltIn] = &[
-    BuiltIn {
-        name: "anthropic",
-        kind: Kind::Anthropic,
-        base: "https://api.anthropic.com",
-        base_env: &["ANTHROPIC_BASE_URL"],
-        key_env: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
-        needs_key: true,
-        usual_model: Some("claude-sonnet-5-5"),
-    },
-    BuiltIn {
-        name: "openai",
-        kind: Kind::Responses,
-        base: "https://api.openai.com/v1",
-        base_env: &["OPENAI_BASE_URL"],
-        key_env: &["OPENAI_API_KEY"],
-        needs_key: true,
-        usual_model: Some("gpt-6-sol"),
-    },
-    BuiltIn {
-        name: "gemini",
-        kind: Kind::Gemini,
-        base: "https://generativelanguage.googleapis.com",
-        base_env: &["GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"],
-        key_env: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-        needs_key: true,
-        usual_model: Some("gemini-3.8-flash"),
-    },
-    BuiltIn {
-        name: "openai-chat",
-        kind: Kind::Chat,
-        base: "https://api.openai.com/v1",
-        base_env: &["OPENAI_BASE_URL"],
-        key_env: &["OPENAI_API_KEY"],
-        needs_key: true,
-        usual_model: None,
-    },
-    BuiltIn {
-        name: "openrouter",
-        kind: Kind::Chat,
-        base: "https://openrouter.ai/api/v1",
-        base_env: &[],
-        key_env: &["OPENROUTER_API_KEY"],
-        needs_key: true,
-        usual_model: None,
-    },
-    server("openai-compatible", "", &["FUGATO_OPENAI_COMPATIBLE_URL"], &["FUGATO_OPENAI_COMPATIBLE_KEY"]),
-    server("lmstudio", "http://127.0.0.1:1234/v1", &[], &[]),
-    server("llamacpp", "http://127.0.0.1:8080/v1", &[], &[]),
-    server("vllm", "http://127.0.0.1:8000/v1", &[], &["VLLM_API_KEY"]),
-    BuiltIn {
-        name: "ollama",
-        kind: Kind::Ollama,
-        base: "http://127.0.0.1:11434",
-        base_env: &["OLLAMA_HOST"],
-        key_env: &["OLLAMA_API_KEY"],
-        needs_key: false,
-        usual_model: None,
-    },
-];
-
-const fn server(
-    name: &'static str,
-    base: &'static str,
-    base_env: &'static [&'static str],
-    key_env: &'static [&'static str],
-) -> BuiltIn {
-    BuiltIn { name, kind: Kind::Chat, base, base_env, key_env, needs_key: false, usual_model: None }
-}
-
 /// What a model's name means.
 enum Target<'a> {
     Endpoint(&'a Endpoint, &'a str),
@@ -196,8 +114,6 @@ enum Target<'a> {
     Echo,
     Replay(&'a str),
 }
-
-type Env<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
 impl Models {
     /// Reads keys and addresses from the environment, once.
@@ -251,8 +167,8 @@ impl Models {
         mut request: ModelRequest<'_>,
         on_delta: &mut (dyn FnMut(Delta) + Send),
     ) -> Result<Answer, ModelError> {
-        let usual = usual(model);
-        match self.resolve(usual.as_deref().unwrap_or(model))? {
+        let alone = usual(model);
+        match self.resolve(alone.as_deref().unwrap_or(model))? {
             Target::Echo => echo::answer(&request, on_delta),
             Target::Replay(run) => {
                 replay::answer(self.inner.settings.recorded.as_deref(), run, &request.about)
@@ -398,89 +314,6 @@ impl Endpoint {
     }
 }
 
-impl BuiltIn {
-    fn endpoint(&self, env: Env<'_>, own: &ProviderSettings) -> Endpoint {
-        let from_env = || self.base_env.iter().find_map(|name| text(env, name));
-        let given = own.base_url.clone().or_else(from_env);
-        let base_is_vendors = given.is_none();
-        let base = given.map_or_else(|| self.base.to_owned(), |base| self.address(&base));
-        Endpoint {
-            name: self.name.to_owned(),
-            kind: self.kind,
-            base,
-            base_is_vendors,
-            key: self.key(env, own, base_is_vendors),
-            native_tools: own.native_tools.or_from(env, self.name),
-            limiter: Limiter::default(),
-            requests: AtomicU64::new(0),
-            unknown_frames: AtomicU64::new(0),
-            replaced_ids: AtomicU64::new(0),
-        }
-    }
-
-    fn key(&self, env: Env<'_>, own: &ProviderSettings, base_is_vendors: bool) -> KeySource {
-        if let Some(command) = &own.key_command {
-            return KeySource::command(command.clone());
-        }
-        let secret = match &own.key_env {
-            Some(name) => text(env, name).and_then(|key| Secret::new(&key)),
-            None => self.key_env.iter().find_map(|name| {
-                let key = text(env, name)?;
-                // A token is sent as a bearer, a key in its own header.
-                let is_token = *name == "ANTHROPIC_AUTH_TOKEN";
-                Secret::new(&if is_token { format!("Bearer {}", key.trim()) } else { key })
-            }),
-        };
-        match secret {
-            Some(secret) => KeySource::Given(secret),
-            None if self.needs_key && base_is_vendors => KeySource::Missing(self.key_env),
-            None => KeySource::NotNeeded,
-        }
-    }
-
-    /// An address as people write it.
-    fn address(&self, given: &str) -> String {
-        let given = given.trim().trim_end_matches('/');
-        let with_scheme = if given.contains("://") { given.to_owned() } else { format!("http://{given}") };
-        match self.kind {
-            Kind::Ollama => {
-                // What the server listens on is not always what a client can connect to.
-                let address =
-                    with_scheme.replace("://0.0.0.0", "://127.0.0.1").replace("://:", "://127.0.0.1:");
-                let rest = address.split_once("://").map_or("", |(_, rest)| rest);
-                let has_port = rest.rsplit(']').next().is_some_and(|rest| rest.contains(':'));
-                if has_port || address.starts_with("https:") { address } else { format!("{address}:11434") }
-            }
-            Kind::Chat | Kind::Responses if with_scheme.matches('/').count() == 2 => {
-                format!("{with_scheme}/v1")
-            }
-            _ => with_scheme,
-        }
-    }
-}
-
-impl NativeTools {
-    /// `FUGATO_OPENAI_COMPATIBLE_TOOLS=no` says it for the one server that is configured by variables alone.
-    fn or_from(self, env: Env<'_>, provider: &str) -> Self {
-        let said =
-            (provider == "openai-compatible").then(|| text(env, "FUGATO_OPENAI_COMPATIBLE_TOOLS")).flatten();
-        match said.as_deref() {
-            Some("no" | "0" | "false" | "off") => Self::No,
-            _ => self,
-        }
-    }
-}
-
-fn text(env: Env<'_>, name: &str) -> Option<String> {
-    env(name)?.into_string().ok().filter(|value| !value.trim().is_empty())
-}
-
-/// The usual model of a provider that was named alone.
-fn usual(provider: &str) -> Option<String> {
-    let built_in = BUILT_IN.iter().find(|built_in| built_in.name == provider)?;
-    built_in.usual_model.map(|model| format!("{provider}/{model}"))
-}
-
 fn no_address(provider: &str) -> ModelError {
     let words = words!(
         "`{provider}` has no address; set one: export FUGATO_OPENAI_COMPATIBLE_URL=http://127.0.0.1:8080/v1",
@@ -510,6 +343,7 @@ fn no_model() -> NoModel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::OsString;
 
     fn models(env: &[(&str, &str)]) -> Models {
         let settings = ModelSettings { local_servers: Vec::new(), ..ModelSettings::default() };

@@ -319,6 +319,7 @@ async fn empty_thinking_and_refusing_answers_are_told_apart() {
         (chat(json!({"content": ""}), "stop"), AnswerShape::Empty),
         (chat(json!({"reasoning_content": "hm"}), "stop"), AnswerShape::OnlyReasoning),
         (chat(json!({"content": "no"}), "content_filter"), AnswerShape::Refused),
+        (chat(json!({"refusal": "no"}), "stop"), AnswerShape::Refused),
         (chat(json!({"content": "yes"}), "stop"), AnswerShape::Said),
     ] {
         assert_eq!(shape_of(&answer_of("openai-chat/x", &frames).await.unwrap()), shape);
@@ -367,4 +368,44 @@ async fn models_without_tools_answer_with_an_action_object() {
         let (answer, _) = ask(bad).await;
         assert_eq!(answer.unwrap_err().fault, ModelFault::Malformed, "{bad}");
     }
+}
+
+/// Against a real model behind llama.cpp's server: shapes only, no wisdom.
+#[tokio::test]
+#[ignore = "needs a server: FUGATO_TEST_LLAMACPP=http://127.0.0.1:PORT cargo test -- --ignored real_model"]
+async fn a_real_model_is_understood_in_three_formats_and_by_actions() {
+    let address = std::env::var("FUGATO_TEST_LLAMACPP").unwrap();
+    let own = |native_tools| ProviderSettings {
+        base_url: Some(address.clone()),
+        native_tools,
+        ..ProviderSettings::default()
+    };
+    let providers =
+        ["anthropic", "openai", "openai-chat"].map(|name| (name.to_owned(), own(NativeTools::Yes)));
+    let small = [("small".to_owned(), own(NativeTools::No))];
+    let settings =
+        ModelSettings { providers: providers.into_iter().chain(small).collect(), ..ModelSettings::default() };
+    let models = Models::from_env(&|_: &str| -> Option<OsString> { None }, settings);
+    for model in ["anthropic/m", "openai/m", "openai-chat/m"] {
+        let asked = ModelRequest { tools: &[], max_tokens: Some(40), ..request() };
+        let mut pieces = 0;
+        let answer = models.call(model, asked, &mut |_| pieces += 1).await.unwrap();
+        println!(
+            "{model}: {pieces} pieces, {:?}, {:?}: {}",
+            answer.stop,
+            answer.usage,
+            answer.message.text()
+        );
+        assert!(pieces > 1 && shape_of(&answer) == AnswerShape::Said && answer.usage.output_tokens > Some(1));
+    }
+    let transcript = conversation();
+    let asked = ModelRequest {
+        transcript: &transcript,
+        tool_choice: ToolChoice::Required,
+        max_tokens: Some(200),
+        ..request()
+    };
+    let answer = models.call("small/m", asked, &mut |_| {}).await.unwrap();
+    println!("{answer:?}");
+    assert_eq!(answer.message.tool_calls().next().unwrap().name, "Read");
 }
