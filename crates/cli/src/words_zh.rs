@@ -77,6 +77,7 @@ const HELP: &[(&str, &str)] = &[
     ("The run, or the beginning of its id [default: the newest]", "运行的编号或其前缀 [默认：最新的运行]"),
     ("The run, or the beginning of its id", "运行的编号或其前缀"),
     ("The answer", "回答内容"),
+    ("At most this many", "最多这么多"),
     ("Which question, when several are open [default: the oldest]", "有多个问题时回答哪一个 [默认：最早的]"),
     ("Print one JSON document instead of text", "输出一个 JSON 文档而不是文本"),
     (
