@@ -46,6 +46,9 @@ fn tour(dir: &Path, app: &mut App) -> Outcome {
         std::fs::create_dir_all(parent).map_err(|error| CliError::io("create", parent, &error))?;
         std::fs::write(&target, text).map_err(|error| CliError::io("write", &target, &error))?;
     }
+    // A day with events and no directives: the optional step fails, and the run goes on.
+    let (from, to) = (dir.join("daily-brief/sample/calendar.csv"), dir.join("calendar.csv"));
+    std::fs::copy(&from, &to).map_err(|error| CliError::io("write", &to, &error))?;
     let broken = dir.join("skills").join("broken-skill");
     std::fs::create_dir_all(&broken).map_err(|error| CliError::io("create", &broken, &error))?;
     let text = "---\nname: Broken_Skill\ndescription: Use when: a colon is not quoted\nalowed-tools: Read\n---\nText.\n";
@@ -58,7 +61,7 @@ fn tour(dir: &Path, app: &mut App) -> Outcome {
             "A skill with phases: what would run, drawn without asking a model",
             "一个分阶段的技能：将如何执行（不调用模型）"
         ),
-        "plan ./daily-brief tomorrow",
+        "plan ./daily-brief 2026-02-15",
     )?;
     step(
         app,
@@ -67,7 +70,7 @@ fn tour(dir: &Path, app: &mut App) -> Outcome {
             "Run it: scripts, a step that may fail, a (scripted) model, a question that can wait",
             "运行它：脚本、允许失败的步骤、（脚本化的）模型、可以等待的问题"
         ),
-        "run ./daily-brief tomorrow --model script:daily-brief/model.yaml --no-input",
+        "run ./daily-brief 2026-02-15 --model script:daily-brief/model.yaml --no-input",
     )?;
     let run = crate::runs::newest(app)?;
     step(
@@ -77,7 +80,7 @@ fn tour(dir: &Path, app: &mut App) -> Outcome {
             "Answer from anywhere, any time later: finished steps are not run again",
             "随时随地回答：已完成的步骤不会重做"
         ),
-        &format!("answer {run} ok --no-input"),
+        &format!("answer {run} the launch plan --no-input"),
     )?;
     step(app, 4, &words!("What happened, from the log", "日志中记录的经过"), &format!("trace {run}"))?;
     step(

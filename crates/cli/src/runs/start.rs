@@ -97,7 +97,7 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
     let skill = find_skill(&args.skill, &args.selection, app)?;
     let models = Models::from_env(&env_var, ModelSettings::default());
     let model = match &args.how.model {
-        Some(model) => model.clone(),
+        Some(model) => pinned(model, app),
         None => models.default_model().map_err(|none| {
             CliError::new(Exit::Refused, none.words).hint(words!(
                 "to see it work without any model: fugato demo",
@@ -130,6 +130,14 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
     let id = spec.id.clone();
     app.out.note(&words!("run {id}", "运行 {id}"));
     drive(app, &args.how.watching(), move |watcher| Session::create(store, spec, world, watcher))
+}
+
+/// A scripted model is named by a path: whole, so that the run can be resumed from anywhere.
+fn pinned(model: &str, app: &App) -> String {
+    match model.strip_prefix("script:") {
+        Some(file) => format!("script:{}", app.places.cwd.join(file).display()),
+        None => model.to_owned(),
+    }
 }
 
 pub fn find_skill(name: &str, selection: &SkillSelection, app: &App) -> Result<Installed, CliError> {
