@@ -9,6 +9,7 @@ pub mod config;
 mod discover;
 mod files;
 pub mod manage;
+mod phases;
 mod places;
 mod roots;
 mod state;
@@ -20,6 +21,7 @@ pub use discover::{
     Discovery, FileEntry, IndexUse, Stats, discover, discover_at, discover_paths, skill_digest,
 };
 pub use files::{FileError, Found, Pinned, SkillDir};
+pub use phases::{ReadPhases, read_phases};
 pub use places::{Places, PlacesError};
 pub use roots::{CLIENT_DIRS, Root, Selection, roots};
 pub use state::{project_slug, state_dir};
