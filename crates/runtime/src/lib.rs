@@ -10,6 +10,7 @@ mod discover;
 mod files;
 pub mod manage;
 pub mod models;
+mod phases;
 mod places;
 pub mod process;
 mod roots;
@@ -25,6 +26,7 @@ pub use discover::{
     Discovery, FileEntry, IndexUse, Stats, discover, discover_at, discover_paths, skill_digest,
 };
 pub use files::{FileError, Found, Pinned, SkillDir};
+pub use phases::{ReadPhases, read_phases};
 pub use places::{Places, PlacesError};
 pub use roots::{CLIENT_DIRS, Root, Selection, roots};
 pub use state::{project_slug, state_dir};

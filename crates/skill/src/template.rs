@@ -166,6 +166,17 @@ mod tests {
         let sub = SkillText { dir_name: "gather", path: "SKILL.md", bytes: files[2].content.as_bytes() };
         assert_eq!(check(sub, Strictness::Strict), []);
         assert!(files[0].content.contains("{{MATERIAL}}"));
+        let source = crate::phases::Source {
+            path: "SKILL.md",
+            text: &files[0].content,
+            side_file: Some(("phases.yaml", &files[1].content)),
+        };
+        let (phased, diagnostics) = crate::phases::read(source, &|path| crate::phases::SubSkill::Found {
+            path: format!("{path}/SKILL.md"),
+            text: files[2].content.clone(),
+        });
+        assert_eq!(diagnostics, []);
+        assert!(phased.unwrap().phases[1].section.is_some());
     }
 
     #[test]

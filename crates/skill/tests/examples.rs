@@ -140,3 +140,92 @@ fn the_pages_of_phase_errors_show_what_they_say() {
     }
     assert_eq!(shown, 15);
 }
+
+fn daily_brief() -> PathBuf {
+    examples().join("daily-brief")
+}
+
+#[test]
+fn the_daily_brief_is_the_contracts_example_made_real() {
+    use fugato_skill::phases::{AgentType, Source, SubSkill, entry_point, read};
+    let text = |path: &str| std::fs::read_to_string(daily_brief().join(path)).unwrap();
+    let files = |path: &fugato_model::RelPath| {
+        let path = format!("{path}/SKILL.md");
+        SubSkill::Found { text: text(&path), path }
+    };
+    let (skill, phases) = (text("SKILL.md"), text("phases.yaml"));
+    let source = Source { path: "SKILL.md", text: &skill, side_file: Some(("phases.yaml", &phases)) };
+    let (phased, diagnostics) = read(source, &files);
+    assert_eq!(diagnostics, []);
+    let phased = phased.unwrap();
+    let names: Vec<&str> = phased.phases.iter().map(|phase| phase.name.as_str()).collect();
+    assert_eq!(names, ["setup", "gather", "write", "interact"]);
+    let mut skills = vec![("daily-brief".to_owned(), skill.clone())];
+    for subagent in phased.phases.iter().flat_map(|phase| &phase.subagents) {
+        let sub_skill = text(&format!("{}/SKILL.md", subagent.skill));
+        if subagent.agent_type == AgentType::Script {
+            let program = daily_brief().join(&subagent.skill).join(entry_point(&sub_skill).unwrap());
+            assert!(program.is_file(), "{}", program.display());
+        }
+        skills.push((subagent.skill.file_name().to_owned(), sub_skill));
+    }
+    let brief = &phased.phases[2].subagents[0];
+    let relevant: Vec<&str> = brief.relevant.iter().map(fugato_skill::VarName::as_str).collect();
+    assert_eq!(relevant, ["VAULT", "CALENDAR", "DIRECTIVES", "BRIEF"]);
+    assert!(phased.markdown(&phased.phases[3], &skill).contains("{{BRIEF}}"));
+    for (name, text) in skills {
+        let text = fugato_skill::SkillText { dir_name: &name, path: "SKILL.md", bytes: text.as_bytes() };
+        assert_eq!(fugato_skill::check(text, fugato_skill::Strictness::Strict), [], "{name}");
+    }
+}
+
+/// Runs a program of the daily brief in a directory.
+#[cfg(unix)]
+fn run_program(name: &str, dir: &Path, stdin: &str) -> (Option<i32>, String) {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+    let program = daily_brief().canonicalize().unwrap().join(format!("_sub/fetch/{name}/scripts/main.sh"));
+    let mut child = Command::new(program)
+        .current_dir(dir)
+        // Not the repository these tests may stand in.
+        .env("GIT_CEILING_DIRECTORIES", dir.parent().unwrap())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), String::from_utf8(output.stdout).unwrap())
+}
+
+#[cfg(unix)]
+#[test]
+fn the_programs_of_the_daily_brief_answer_with_json_whatever_the_files_say() {
+    use fugato_skill::{VarName, outcome};
+    use serde_json::json;
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("brief-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&dir);
+    std::fs::create_dir_all(&dir).unwrap();
+    let value = |name: &str, output: &str, stdin: &str| {
+        let (code, stdout) = run_program(name, &dir, stdin);
+        assert_eq!(code, Some(0), "{name}: {stdout}");
+        outcome::from_program(&stdout, VarName::parse(output).ok().as_ref()).unwrap().value
+    };
+    assert_eq!(run_program("get-directives", &dir, "{}").0, Some(1));
+    let vault = value("get-config", "VAULT", "{}");
+    assert!(vault.as_str().unwrap().ends_with(dir.file_name().unwrap().to_str().unwrap()));
+    std::fs::write(dir.join("directives.md"), "name: \"M\" \\ $(x)\n- don't {{X}}\r\n").unwrap();
+    assert_eq!(
+        value("get-directives", "DIRECTIVES", "{}"),
+        json!({"user": {"name": "\"M\" \\ $(x)"}, "rules": ["don't {{X}}"]})
+    );
+    std::fs::write(dir.join("calendar.csv"), "2026-02-15,09:30,\"A\", b|c\t技能\n2026-02-16,1,no\n").unwrap();
+    let arguments = "{\"args\": \"scope=2026-02-15\", \"context\": {\"x\": \"scope=2026-02-16\"}}";
+    assert_eq!(
+        value("get-calendar", "CALENDAR", arguments),
+        json!({"date": "2026-02-15", "events": [{"time": "09:30", "title": "\"A\", b|c技能"}], "commits": []})
+    );
+    assert!(value("get-calendar", "CALENDAR", "{}")["date"].as_str().unwrap().len() == 10);
+    std::fs::remove_dir_all(&dir).unwrap();
+}

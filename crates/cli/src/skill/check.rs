@@ -6,8 +6,8 @@ use crate::error::{CliError, Outcome};
 use crate::render;
 use clap::{Args, ValueEnum};
 use fugato_model::view::{DiagnosticView, SkillStatus};
-use fugato_model::{Diagnostic, Digest, Exit, Fix, RelPath, Scope, words};
-use fugato_runtime::{Discovery, Root, SkillDir, discover_paths, manage};
+use fugato_model::{Code, Diagnostic, Digest, Exit, Fix, RelPath, Scope, words};
+use fugato_runtime::{Discovery, ReadPhases, Root, SkillDir, discover_paths, manage, read_phases};
 use fugato_skill::{Installed, SkillText, Strictness, check, digest_bytes, fix};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -91,10 +91,14 @@ fn once(args: &CheckArgs, app: &mut App) -> Outcome {
 fn all_problems(findings: &Findings, args: &CheckArgs, app: &App) -> Vec<Diagnostic> {
     let mut problems: Vec<Diagnostic> = Vec::new();
     for skill in findings.discovery.inventory.all() {
-        let mut of_skill = skill.diagnostics.clone();
+        let of_phases = phase_problems(skill, app);
+        let is_refused = of_phases.iter().any(|found| found.code == Code::F0801 && found.is_error());
+        let loading = skill.diagnostics.iter().filter(|found| !(is_refused && ignores_phases(found)));
+        let mut of_skill: Vec<Diagnostic> = loading.cloned().collect();
         if args.strict {
             of_skill.extend(strict_problems(skill, app));
         }
+        of_skill.extend(of_phases);
         render::in_reading_order(&mut of_skill);
         problems.append(&mut of_skill);
     }
@@ -163,6 +167,32 @@ fn strict_problems(skill: &Installed, app: &App) -> Vec<Diagnostic> {
         .collect()
 }
 
+/// What is wrong with the phases of a skill, beyond what loading it told.
+fn phase_problems(skill: &Installed, app: &App) -> Vec<Diagnostic> {
+    let Some(read) = phases_of(skill, app) else { return Vec::new() };
+    // A broken frontmatter, a missing side file and an empty list are told by loading, too.
+    let is_told = |found: &Diagnostic| {
+        let is_empty = found.code == Code::F0801 && !found.is_error();
+        let same = |old: &Diagnostic| old.code == found.code && old.path == found.path;
+        skill.diagnostics.iter().any(|old| same(old) || (is_empty && ignores_phases(old)))
+    };
+    read.diagnostics.into_iter().filter(|found| !is_told(found)).collect()
+}
+
+/// Loading passes over `phases` that are none; running does not.
+fn ignores_phases(found: &Diagnostic) -> bool {
+    found.code == Code::F0118 && found.field.as_deref() == Some("phases")
+}
+
+fn phases_of(skill: &Installed, app: &App) -> Option<ReadPhases> {
+    if skill.file == "oskill.md" {
+        return None;
+    }
+    let dir = SkillDir::open(&skill.dir).ok()?;
+    let file = RelPath::parse(&skill.file).ok()?;
+    Some(read_phases(&dir, &file, &|path| app.show_path(&skill.dir.join(path))))
+}
+
 fn read_skill_file(skill: &Installed) -> Option<Vec<u8>> {
     SkillDir::open(&skill.dir).ok()?.read(&RelPath::parse(&skill.file).ok()?).ok()
 }
@@ -171,7 +201,13 @@ fn read_skill_file(skill: &Installed) -> Option<Vec<u8>> {
 fn repair(findings: &Findings, level: FixLevel, app: &App) -> Result<usize, CliError> {
     let mut changed = 0;
     for skill in findings.discovery.inventory.all() {
-        let fixes: Vec<Fix> = skill.diagnostics.iter().filter_map(|d| d.fix.clone()).collect();
+        let mut fixes: Vec<Fix> = skill.diagnostics.iter().filter_map(|d| d.fix.clone()).collect();
+        let phases = phases_of(skill, app).unwrap_or_default();
+        let side = phases.side_file.as_ref().map(|(_, shown)| shown.as_str());
+        let (of_side, of_skill): (Vec<_>, Vec<_>) =
+            phases.diagnostics.iter().partition(|found| Some(found.path.as_str()) == side);
+        fixes.extend(of_skill.into_iter().filter_map(|found| found.fix.clone()));
+        changed += repair_side_file(skill, &phases, &of_side, app)?;
         let Some(source) = read_skill_file(skill).and_then(|bytes| String::from_utf8(bytes).ok()) else {
             continue;
         };
@@ -200,6 +236,27 @@ fn repair(findings: &Findings, level: FixLevel, app: &App) -> Result<usize, CliE
         changed += 1;
     }
     Ok(changed)
+}
+
+/// Applies the fixes of the file the phases stand in. Returns how many files changed.
+fn repair_side_file(
+    skill: &Installed,
+    phases: &ReadPhases,
+    problems: &[&Diagnostic],
+    app: &App,
+) -> Result<usize, CliError> {
+    let fixes: Vec<Fix> = problems.iter().filter_map(|found| found.fix.clone()).collect();
+    let Some((file, _)) = phases.side_file.as_ref().filter(|_| !fixes.is_empty()) else { return Ok(0) };
+    let bytes = SkillDir::open(&skill.dir).and_then(|dir| dir.read(file)).ok();
+    let Some(source) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) else { return Ok(0) };
+    let text = fix::apply(&source, &fixes);
+    if text == source {
+        return Ok(0);
+    }
+    let expected = Some(digest_bytes(source.as_bytes()));
+    manage::write_file(&app.places, skill, file, text.as_bytes(), expected)
+        .map_err(|error| super::manage_error(&error))?;
+    Ok(1)
 }
 
 fn print_json(

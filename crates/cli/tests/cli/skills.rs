@@ -160,3 +160,43 @@ fn the_list_follows_changes_when_watched() {
     child.kill().unwrap();
     child.wait().unwrap();
 }
+
+#[test]
+fn the_phases_of_a_skill_are_checked_with_it() {
+    let env = env();
+    let example = crate::workspace().join("examples/daily-brief");
+    let checked = env.fugato(&format!("skill check --strict --json {}", example.display())).exits(0).json();
+    assert_eq!(checked["diagnostics"], serde_json::json!([]));
+
+    env.write(
+        ".agents/skills/daily/SKILL.md",
+        "---\nname: daily\ndescription: d\nmetadata:\n  fugato-phases: phases.yaml\n---\n",
+    );
+    let phases = "phases:\n  - name: gather\n    parallel: \"no\"\n    subagents:\n      - {skill: _sub/none, type: explore}\n  - name: talk\n    depends_on: gathr\n    inline: true\n";
+    env.write(".agents/skills/daily/phases.yaml", phases);
+    let ran = env.fugato("skill check").exits(1);
+    ran.says(&["F0807", "F0803", "did you mean `gather`?", "phases.yaml:5"]);
+    env.fugato("skill check --fix").exits(1);
+    let repaired = env.read(".agents/skills/daily/phases.yaml");
+    assert!(repaired.contains("parallel: false") && repaired.contains("depends_on: [gathr]"), "{repaired}");
+}
+
+#[test]
+fn what_loading_passes_over_is_refused_once() {
+    let env = env();
+    env.skill("a", "name: a\ndescription: d\nphases: {setup: {inline: true}}");
+    env.skill("b", "name: b\ndescription: d\nphases: []");
+    env.skill("c", "name: c\ndescription: d\nmetadata:\n  fugato-phases: gone.yaml");
+    let checked = env.fugato("skill check --json").exits(1).json();
+    let mut codes: Vec<_> = checked["diagnostics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|found| {
+            (found["code"].as_str().unwrap().to_owned(), found["severity"].as_str().unwrap().to_owned())
+        })
+        .collect();
+    codes.sort();
+    let expected = [("F0118", "warning"), ("F0125", "error"), ("F0801", "error")];
+    assert_eq!(codes, expected.map(|(code, severity)| (code.to_owned(), severity.to_owned())));
+}

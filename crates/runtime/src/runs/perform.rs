@@ -235,7 +235,8 @@ async fn ask(models: &Models, transcript: &tokio::sync::Mutex<Transcript>, call:
     };
     match call_with_retries(models, &call.model, request, &mut on_delta, &mut |_| {}).await {
         Ok(answer) => {
-            let micro_usd = models.price(&call.model).and_then(|price| price.cost(&answer.usage)).map(|nano| nano / 1000);
+            let micro_usd =
+                models.price(&call.model).and_then(|price| price.cost(&answer.usage)).map(|nano| nano / 1000);
             Completion::Answered { answer: Box::new(answer), micro_usd }
         }
         Err(error) => Completion::ModelFailed { fault: error.fault, message: error.words.en },

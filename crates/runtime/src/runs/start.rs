@@ -1,15 +1,14 @@
 //! From an installed skill and what a person typed to a run that can be created: everything read now is pinned.
 
 use super::session::now;
-use crate::{FileError, SkillDir};
+use crate::{FileError, SkillDir, read_phases};
 use fugato_engine::planner::{self, SubSkillFacts};
 use fugato_engine::{EffectClass, Limits, Plan, RunSpec, SkillPin};
 use fugato_model::{Diagnostic, RelPath, Words, words};
-use fugato_skill::phases::{self, SubSkill};
-use fugato_skill::{Installed, SkillText, dates, read_frontmatter, read_skill};
+use fugato_skill::phases::prompt;
+use fugato_skill::{Installed, SkillText, dates, read_frontmatter};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// What a person asked for.
 #[derive(Clone, Debug, Default)]
@@ -44,30 +43,21 @@ pub fn plan_run(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Di
         )));
     }
     let dir = SkillDir::open(&skill.dir).map_err(StartError::File)?;
-    let text = read_text(&dir, &skill.file)?;
-    let path = skill.dir.join(&skill.file).display().to_string();
-    let side = match &skill.head.phases_file {
-        Some(file) => Some((file.clone(), read_text(&dir, file)?)),
-        None => None,
-    };
-    let sub_skill = |path: &RelPath| sub_skill(&dir, path);
-    let source = phases::Source {
-        path: &path,
-        text: &text,
-        side_file: side.as_ref().map(|(path, text)| (path.as_str(), text.as_str())),
-    };
-    let (phased, diagnostics) = phases::read(source, &sub_skill);
-    if diagnostics.iter().any(Diagnostic::is_error) {
-        return Err(StartError::Invalid(diagnostics));
+    let file = RelPath::parse(&skill.file).map_err(|error| StartError::Internal(error.words()))?;
+    let shown = skill.dir.clone();
+    let read = read_phases(&dir, &file, &|path| shown.join(path).display().to_string());
+    if read.diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(StartError::Invalid(read.diagnostics));
     }
-    let body = body_of(&skill.dir, &text);
-    let (plan, nulls, single, debug) = match &phased {
+    let text = read.skill_text;
+    let (plan, nulls, single, debug) = match &read.phased {
         Some(phased) => {
             let (plan, nulls) = planner::plan(phased, &text, &|path| facts(&dir, path));
             (plan, nulls, None, phased.debug)
         }
-        None => (Plan::default(), BTreeMap::new(), Some(body), false),
+        None => (Plan::default(), BTreeMap::new(), Some(prompt::body(&text).trim().to_owned()), false),
     };
+    let diagnostics = read.diagnostics;
     let now = now();
     let today = dates::Date::from_unix(now / 1000, started.utc_offset);
     let mut context = nulls;
@@ -93,23 +83,6 @@ pub fn plan_run(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Di
     Ok((spec, diagnostics))
 }
 
-fn read_text(dir: &SkillDir, file: &str) -> Result<String, StartError> {
-    let path = RelPath::parse(file)
-        .map_err(|error| StartError::Internal(words!("`{file}`: {error}", "`{file}`：{error}")))?;
-    let bytes = dir.read(&path).map_err(StartError::File)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// `_sub/x` names a directory with a `SKILL.md`.
-fn sub_skill(dir: &SkillDir, path: &RelPath) -> SubSkill {
-    match sub_text(dir, path) {
-        Some((file, text)) => SubSkill::Found { path: file, text },
-        None => SubSkill::Missing {
-            looked_at: ["SKILL.md", "skill.md"].map(|name| format!("{path}/{name}")).to_vec(),
-        },
-    }
-}
-
 fn sub_text(dir: &SkillDir, path: &RelPath) -> Option<(String, String)> {
     ["SKILL.md", "skill.md"].iter().find_map(|name| {
         let file = RelPath::parse(&format!("{path}/{name}")).ok()?;
@@ -131,17 +104,7 @@ fn facts(dir: &SkillDir, path: &RelPath) -> SubSkillFacts {
         Some("idempotent") => Some(EffectClass::Idempotent),
         _ => None,
     };
-    SubSkillFacts {
-        instructions: body_of(Path::new(path.as_str()), &text),
-        entry: field("fugato-run"),
-        class,
-    }
-}
-
-fn body_of(dir: &Path, text: &str) -> String {
-    let dir_name = dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let reading = read_skill(SkillText { dir_name: &dir_name, path: "SKILL.md", bytes: text.as_bytes() });
-    text.get(reading.body_start..).unwrap_or(text).trim().to_owned()
+    SubSkillFacts { instructions: prompt::body(&text).trim().to_owned(), entry: field("fugato-run"), class }
 }
 
 fn title(name: &str, arguments: &str) -> String {

@@ -4,6 +4,7 @@
 //! This room knows no files (the caller answers what a path holds), no clock and no model; what runs is the engine's.
 
 mod fields;
+mod flow;
 mod graph;
 mod locate;
 mod parse;
@@ -15,6 +16,7 @@ mod subagent;
 #[cfg(test)]
 mod tests;
 mod variables;
+mod writers;
 
 pub use crate::place::Place;
 pub use sub_skill::{SubSkill, entry_point};

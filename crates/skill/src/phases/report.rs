@@ -2,7 +2,7 @@
 
 use crate::limits::REPORTED_KEYS;
 use crate::place::Place;
-use fugato_model::{Code, Diagnostic, Words, words};
+use fugato_model::{Code, Diagnostic, Severity, Words, words};
 use std::collections::BTreeMap;
 
 /// A file and what it says.
@@ -33,8 +33,8 @@ pub(super) struct Report<'a> {
     /// The SKILL.md: the same file, or the one whose side file that is.
     pub skill: File<'a>,
     diagnostics: Vec<Diagnostic>,
-    /// How many of each code there are, told or not.
-    counts: BTreeMap<Code, usize>,
+    /// How many of each code there are, told or not, by severity.
+    counts: BTreeMap<(Code, Severity), usize>,
     has_errors: bool,
 }
 
@@ -47,15 +47,15 @@ impl<'a> Report<'a> {
     /// walk over the file.
     pub(super) fn error(&mut self, code: Code, make: impl FnOnce(File<'a>) -> Diagnostic) {
         self.has_errors = true;
-        self.add(code, make);
+        self.add(code, Severity::Error, make);
     }
 
     pub(super) fn warning(&mut self, code: Code, make: impl FnOnce(File<'a>) -> Diagnostic) {
-        self.add(code, make);
+        self.add(code, Severity::Warning, make);
     }
 
-    fn add(&mut self, code: Code, make: impl FnOnce(File<'a>) -> Diagnostic) {
-        let count = self.counts.entry(code).or_default();
+    fn add(&mut self, code: Code, severity: Severity, make: impl FnOnce(File<'a>) -> Diagnostic) {
+        let count = self.counts.entry((code, severity)).or_default();
         *count += 1;
         if *count <= REPORTED_KEYS {
             self.diagnostics.push(make(self.file));
@@ -78,12 +78,15 @@ impl<'a> Report<'a> {
             let place = found.span.map(|span| (span.line, span.column));
             (found.path != skill, place)
         });
-        for (code, count) in &self.counts {
+        for ((code, severity), count) in &self.counts {
             let more = count.saturating_sub(REPORTED_KEYS);
             if more > 0 {
                 let title = code.title();
                 let message = words!("{more} more: {title}", "另有 {more} 处同类问题（{code}）");
-                self.diagnostics.push(Diagnostic::error(*code, self.file.path, message));
+                self.diagnostics.push(match severity {
+                    Severity::Error => Diagnostic::error(*code, self.file.path, message),
+                    Severity::Warning => Diagnostic::warning(*code, self.file.path, message),
+                });
             }
         }
         self.diagnostics

@@ -557,6 +557,12 @@ fn problems_past_the_limit_are_counted() {
     let (_, found) = list(&unknown);
     assert_eq!(found.len(), crate::limits::REPORTED_KEYS + 1);
     assert!(found.last().unwrap().message.en.starts_with("14 more"));
+    // Many warnings are no error.
+    let odd: String =
+        (0..30).map(|index| format!("  - {{name: p{index}, inline: true, colour: red}}\n")).collect();
+    let (phased, found) = list(&odd);
+    assert!(phased.is_some() && found.iter().all(|found| !found.is_error()));
+    assert_eq!(found.len(), crate::limits::REPORTED_KEYS + 1);
 }
 
 #[test]

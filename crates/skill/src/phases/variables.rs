@@ -1,11 +1,11 @@
-//! The flow of variables: who writes each, and whether every reader runs after a writer.
+//! Every use of a variable: does the reader run after a writer? Also notes what the engine has to know of it.
 
-use super::graph::{Bits, Graph, draw, groups, shortest_cycle};
+use super::flow::{Answer, Flow};
+use super::graph::{Graph, draw, groups, shortest_cycle};
 use super::report::{File, Report};
 use super::{Phase, Place};
 use crate::interpolate::Template;
-use crate::problems::shorten;
-use crate::variable::{VarName, identifiers};
+use crate::variable::VarName;
 use fugato_model::{Code, Diagnostic, Words, words};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
@@ -58,199 +58,7 @@ impl Notes {
     }
 }
 
-/// Who writes one variable.
-#[derive(Default)]
-struct Writers {
-    phases: Bits,
-    list: Vec<Writer>,
-}
-
-#[derive(Clone, Copy)]
-struct Writer {
-    phase: usize,
-    /// `None`: the inline phase itself.
-    subagent: Option<usize>,
-    place: Place,
-}
-
-/// Can a reader have the variable?
-#[derive(Clone, Copy)]
-enum Answer {
-    Yes,
-    /// Only writers in the reader's own phase.
-    InThisPhase,
-    /// Only in a phase that need not be complete.
-    Elsewhere(usize),
-    /// Nobody says that it is set, but this inline phase comes before.
-    ByUse {
-        phase: usize,
-        mentioned: bool,
-    },
-    Never,
-}
-
-struct Flow<'p> {
-    /// Names and switches of the phases, in declared order.
-    names: Vec<String>,
-    enabled: Vec<bool>,
-    parallel: Vec<bool>,
-    graph: &'p Graph,
-    writers: BTreeMap<VarName, Writers>,
-    /// Inline phases that do not say what they set, the last one first, with the words they use.
-    open: Vec<(usize, Range<usize>)>,
-    words: HashMap<Range<usize>, HashSet<&'p str>>,
-    skill_text: &'p str,
-    body_start: usize,
-}
-
-impl<'p> Flow<'p> {
-    fn new(phases: &[Phase], graph: &'p Graph, skill_text: &'p str, body_start: usize) -> Self {
-        let mut flow = Self {
-            names: phases.iter().map(|phase| phase.name.clone()).collect(),
-            enabled: phases.iter().map(|phase| phase.enabled).collect(),
-            parallel: phases.iter().map(|phase| phase.parallel).collect(),
-            graph,
-            writers: BTreeMap::new(),
-            open: Vec::new(),
-            words: HashMap::new(),
-            skill_text,
-            body_start,
-        };
-        for (index, phase) in phases.iter().enumerate() {
-            for name in &phase.sets {
-                flow.write(name, phases.len(), Writer { phase: index, subagent: None, place: phase.place });
-            }
-            for (at, subagent) in phase.subagents.iter().enumerate() {
-                if let Some(name) = &subagent.output {
-                    let place = subagent.output_place;
-                    flow.write(name, phases.len(), Writer { phase: index, subagent: Some(at), place });
-                }
-            }
-        }
-        for &index in graph.order.iter().rev() {
-            let Some(phase) = phases.get(index) else { continue };
-            if phase.inline && phase.enabled && phase.sets.is_empty() {
-                let range = flow.markdown_range(phase);
-                let text = skill_text.get(range.clone()).unwrap_or_default();
-                flow.words.entry(range.clone()).or_insert_with(|| spoken_words(text).collect());
-                flow.open.push((index, range));
-            }
-        }
-        flow
-    }
-
-    fn write(&mut self, name: &VarName, phases: usize, writer: Writer) {
-        let writers = self
-            .writers
-            .entry(name.clone())
-            .or_insert_with(|| Writers { phases: Bits::new(phases), list: Vec::new() });
-        writers.phases.add(writer.phase);
-        writers.list.push(writer);
-    }
-
-    fn markdown_range(&self, phase: &Phase) -> Range<usize> {
-        phase.section.clone().unwrap_or(self.body_start..self.skill_text.len())
-    }
-
-    fn name(&self, phase: usize) -> String {
-        shorten(self.names.get(phase).map(String::as_str).unwrap_or_default())
-    }
-
-    fn is(&self, list: &[bool], phase: usize) -> bool {
-        list.get(phase).copied().unwrap_or_default()
-    }
-
-    /// Two writers that may run at the same time: which one counts would depend on chance.
-    fn writers_at_once(&self, report: &mut Report<'_>) {
-        let mut position = vec![0; self.names.len()];
-        for (at, &phase) in self.graph.order.iter().enumerate() {
-            if let Some(slot) = position.get_mut(phase) {
-                *slot = at;
-            }
-        }
-        for (name, writers) in &self.writers {
-            let mut list: Vec<Writer> =
-                writers.list.iter().copied().filter(|writer| self.is(&self.enabled, writer.phase)).collect();
-            list.sort_by_key(|writer| (position.get(writer.phase).copied(), writer.subagent));
-            // Neighbours are enough: if each one is complete before the next starts, all are in a row.
-            for (first, second) in list.iter().zip(list.iter().skip(1)) {
-                if self.at_once(first, second) {
-                    self.report_writers(name, first, second, report);
-                }
-            }
-        }
-    }
-
-    fn at_once(&self, first: &Writer, second: &Writer) -> bool {
-        if first.phase == second.phase {
-            return self.is(&self.parallel, first.phase) && first.subagent.is_some();
-        }
-        let unknown = self.graph.is_uncertain(first.phase) || self.graph.is_uncertain(second.phase);
-        !unknown && !self.graph.is_ancestor(first.phase, second.phase)
-    }
-
-    fn report_writers(&self, name: &VarName, first: &Writer, second: &Writer, report: &mut Report<'_>) {
-        let (first, second) =
-            if first.place.start <= second.place.start { (first, second) } else { (second, first) };
-        report.error(Code::F0808, |file| {
-            let (line, again) = (file.line(first.place), file.line(second.place));
-            let (message, hint) = if first.phase == second.phase {
-                (
-                    words!(
-                        "two parallel subagents write `{name}`: line {line} and line {again}",
-                        "两个并行的子代理都写 `{name}`：第 {line} 行和第 {again} 行"
-                    ),
-                    words!("output: {name}_2", "output: {name}_2"),
-                )
-            } else {
-                let (a, b) = (self.name(first.phase), self.name(second.phase));
-                (
-                    words!(
-                        "phases `{a}` (line {line}) and `{b}` (line {again}) may run at the same time and both write `{name}`",
-                        "阶段 `{a}`（第 {line} 行）和 `{b}`（第 {again} 行）可能同时运行，且都写 `{name}`"
-                    ),
-                    words!("output: {name}_2, or depends_on: [{a}]", "output: {name}_2，或 depends_on: [{a}]"),
-                )
-            };
-            file.error(Code::F0808, second.place, message)
-                .field("output")
-                .related(file.text, first.place.start, first.place.end, words!("and here", "以及这里"))
-                .hint(hint)
-        });
-    }
-
-    /// Is the variable set when the phase starts?
-    fn answer(&self, variable: &VarName, phase: usize) -> Answer {
-        if variable.is_built_in() || self.graph.is_uncertain(phase) {
-            return Answer::Yes;
-        }
-        let ancestors = self.graph.ancestors(phase);
-        let writers = self.writers.get(variable);
-        if let (Some(ancestors), Some(writers)) = (ancestors, writers) {
-            if ancestors.meets(&writers.phases) {
-                return Answer::Yes;
-            }
-            if writers.phases.has(phase) {
-                return Answer::InThisPhase;
-            }
-        }
-        let before =
-            || self.open.iter().filter(|(open, _)| ancestors.is_some_and(|before| before.has(*open)));
-        let mentions = |range: &Range<usize>| {
-            self.words.get(range).is_some_and(|words| words.contains(variable.as_str()))
-        };
-        if let Some((phase, _)) = before().find(|(_, range)| mentions(range)) {
-            return Answer::ByUse { phase: *phase, mentioned: true };
-        }
-        if let Some(writer) = writers.and_then(|writers| writers.list.first()) {
-            return Answer::Elsewhere(writer.phase);
-        }
-        match before().next() {
-            Some((phase, _)) => Answer::ByUse { phase: *phase, mentioned: false },
-            None => Answer::Never,
-        }
-    }
-
+impl Flow<'_> {
     fn subagent_reads(&self, index: usize, phase: &Phase, notes: &mut Notes, report: &mut Report<'_>) {
         // Who in this phase writes what; two are enough to find one that is not the reader itself.
         let mut own: HashMap<&VarName, Vec<usize>> = HashMap::new();
@@ -373,11 +181,6 @@ impl<'p> Flow<'p> {
         }
     }
 
-    fn nearest(&self, variable: &VarName) -> Option<&str> {
-        let names = VarName::BUILT_IN.into_iter().chain(self.writers.keys().map(VarName::as_str));
-        fugato_model::nearest(variable.as_str(), names)
-    }
-
     fn never_hint(&self, read: &Read<'_>) -> Words {
         let variable = read.variable;
         match self.nearest(variable) {
@@ -469,13 +272,6 @@ impl Read<'_> {
             }
         });
     }
-}
-
-/// The words of a text, except those that are only read (`{{X}}`).
-fn spoken_words(text: &str) -> impl Iterator<Item = &str> {
-    let is_read =
-        |at: usize| text.get(..at).is_some_and(|before| before.trim_end_matches(' ').ends_with("{{"));
-    identifiers(text).filter(move |(at, _)| !is_read(*at)).map(|(_, word)| word)
 }
 
 fn literal_hint(variable: &VarName) -> Words {
