@@ -126,7 +126,9 @@ impl Builder {
         facts: &dyn Fn(&RelPath) -> SubSkillFacts,
     ) {
         let begin = self.begin.get(phase as usize).copied();
-        let mut all = Vec::new();
+        // Numbers first: a sibling may read what a later one writes.
+        let first = u32::try_from(self.plan.nodes.len()).unwrap_or(u32::MAX);
+        let numbers: Vec<u32> = (first..).take(subagents.len()).collect();
         let mut previous: Option<u32> = None;
         for subagent in subagents {
             let facts = facts(&subagent.skill);
@@ -135,7 +137,7 @@ impl Builder {
             let mut after: Vec<u32> = begin.into_iter().collect();
             if parallel {
                 // A reference to a sibling's output orders the two.
-                after.extend(subagent.after.iter().filter_map(|sibling| all.get(*sibling).copied()));
+                after.extend(subagent.after.iter().filter_map(|sibling| numbers.get(*sibling).copied()));
             } else {
                 after.extend(previous);
             }
@@ -158,9 +160,8 @@ impl Builder {
             };
             let at = self.push(node);
             previous = Some(at);
-            all.push(at);
         }
-        self.end_after(phase, all);
+        self.end_after(phase, numbers);
     }
 }
 

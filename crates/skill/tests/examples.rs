@@ -174,7 +174,7 @@ fn the_daily_brief_is_the_contracts_example_made_real() {
     assert_eq!(relevant, ["VAULT", "CALENDAR", "DIRECTIVES", "BRIEF"]);
     assert!(phased.markdown(&phased.phases[3], &skill).contains("{{BRIEF}}"));
     for (name, text) in skills {
-        let text = fugato_skill::SkillText { dir_name: &name, path: "SKILL.md", bytes: text.as_bytes() };
+        let text = SkillText { dir_name: &name, path: "SKILL.md", bytes: text.as_bytes() };
         assert_eq!(fugato_skill::check(text, fugato_skill::Strictness::Strict), [], "{name}");
     }
 }
