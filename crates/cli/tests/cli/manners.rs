@@ -372,7 +372,8 @@ fn the_tour_shows_what_one_would_type_and_see() {
     let env = env();
     let ran = env.fugato("demo").exits(0);
     ran.says(&["$ fugato skill check skills", "--> skills/broken-skill/SKILL.md:2:7"]);
-    assert!(!ran.stdout.contains("/tmp/") && !ran.stderr.contains("/tmp/"), "{}{}", ran.stdout, ran.stderr);
+    // The brief's script answers with the directory it works in; places of problems are relative all the same.
+    assert!(!ran.stdout.contains("--> /") && !ran.stderr.contains("check /"), "{}{}", ran.stdout, ran.stderr);
 }
 
 #[test]
