@@ -1,5 +1,6 @@
 //! Where a skill is installed, and who wins when two places have one name.
 
+use crate::Words;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
@@ -25,6 +26,24 @@ pub enum ScopeError {
     ReservedName(String),
     #[error("scope name is {0} bytes long (limit 200)")]
     LongName(usize),
+}
+
+impl ScopeError {
+    /// The same sentence in both languages.
+    pub fn words(&self) -> Words {
+        let zh = match self {
+            Self::Unknown(text) => {
+                format!("`{text}` 不是作用域（应为 `global`、`project`、`preset:名称` 或 `character:名称`）")
+            }
+            Self::EmptyName => "作用域名称为空".to_owned(),
+            Self::HostileName { name, bad } => {
+                format!("作用域名称 `{name}` 含有 {bad:?}，不能用作文件名")
+            }
+            Self::ReservedName(name) => format!("作用域名称 `{name}` 是保留名称"),
+            Self::LongName(bytes) => format!("作用域名称有 {bytes} 字节（上限 200）"),
+        };
+        Words { en: self.to_string(), zh }
+    }
 }
 
 /// 255 bytes is the longest file name of common file systems; the rest is room for suffixes of staged directories.
