@@ -22,7 +22,7 @@ pub use digest::{Digest, DigestError};
 pub use exit::Exit;
 pub use lang::{Lang, Words};
 pub use name::{AgentId, AgentIdError, NameError, RESERVED_NAMES, SkillName};
-pub use path::{PathError, RelPath};
+pub use path::{PathError, RelPath, Unportable};
 pub use scope::{Scope, ScopeError};
 pub use suggest::{nearest, nearest_first};
 pub use text::{escape_for_terminal, is_hidden, is_tag_block, show_code_points};

@@ -35,17 +35,17 @@ pub enum NameError {
 }
 
 impl NameError {
-    /// The sentence in both languages.
+    /// The same sentence in both languages.
     pub fn words(&self) -> Words {
         let zh = match self {
             Self::Empty => "名称为空".to_owned(),
-            Self::TooLong(found) => format!("名称有 {found} 个字符（上限 64）"),
-            Self::NotCanonical(points) => format!("名称含有隐藏或不规范的字符（{points}）"),
-            Self::UpperCase => "名称含有大写字母".to_owned(),
-            Self::OuterHyphen => "名称以连字符开头或结尾".to_owned(),
-            Self::DoubleHyphen => "名称含有连续的连字符".to_owned(),
-            Self::BadCharacter(bad) => format!("名称含有 {bad:?}（只能用字母、数字和连字符）"),
-            Self::Reserved => "名称是保留字".to_owned(),
+            Self::TooLong(n) => format!("名称有 {n} 个字符（上限 64）"),
+            Self::NotCanonical(points) => format!("含有不可见或未规范化的字符（{points}）"),
+            Self::UpperCase => "含有大写字母".to_owned(),
+            Self::OuterHyphen => "以连字符开头或结尾".to_owned(),
+            Self::DoubleHyphen => "含有连续的两个连字符".to_owned(),
+            Self::BadCharacter(c) => format!("含有 {c:?}（只允许字母、数字和连字符）"),
+            Self::Reserved => "是保留字".to_owned(),
         };
         Words { en: self.to_string(), zh }
     }
@@ -161,6 +161,19 @@ pub enum AgentIdError {
     Reserved(String),
     #[error("the id contains {0:?} (letters, digits, `_`, `-` and `.` are accepted)")]
     BadCharacter(char),
+}
+
+impl AgentIdError {
+    /// The same sentence in both languages.
+    pub fn words(&self) -> Words {
+        let zh = match self {
+            Self::Empty => "id 为空".to_owned(),
+            Self::TooLong(n) => format!("id 有 {n} 个字符（上限 64）"),
+            Self::Reserved(word) => format!("`{word}` 是保留字"),
+            Self::BadCharacter(c) => format!("id 含有 {c:?}（只接受字母、数字、`_`、`-` 和 `.`）"),
+        };
+        Words { en: self.to_string(), zh }
+    }
 }
 
 impl AgentId {

@@ -33,25 +33,49 @@ pub enum PathError {
     #[error("`{0}` is a device name on Windows")]
     Device(String),
     #[error("`{0}` is not portable: {1}")]
-    NotPortable(String, &'static str),
+    NotPortable(String, Unportable),
 }
 
 impl PathError {
-    /// The sentence in both languages.
+    /// The same sentence in both languages.
     pub fn words(&self) -> Words {
         let zh = match self {
             Self::Empty => "路径为空".to_owned(),
-            Self::Long(found) => format!("路径长 {found} 字节（上限 1024）"),
+            Self::Long(bytes) => format!("路径长 {bytes} 字节（最多 1024）"),
             Self::Absolute => "路径是绝对路径".to_owned(),
             Self::Drive => "路径以盘符开头".to_owned(),
-            Self::Parent => "路径用 `..` 指向上级目录".to_owned(),
+            Self::Parent => "路径用 `..` 跳到上级目录".to_owned(),
             Self::Backslash => "路径含有反斜杠".to_owned(),
-            Self::Hidden(bad) => format!("路径含有 {bad:?}"),
-            Self::EmptyComponent => "路径中有空的部分".to_owned(),
+            Self::Hidden(c) => format!("路径含有 {c:?}"),
+            Self::EmptyComponent => "路径含有空的一段".to_owned(),
             Self::Device(name) => format!("`{name}` 在 Windows 上是设备名"),
-            Self::NotPortable(name, _) => format!("`{name}` 不能在所有系统上使用"),
+            Self::NotPortable(name, why) => format!("`{name}` 不可移植：{}", why.zh()),
         };
         Words { en: self.to_string(), zh }
+    }
+}
+
+/// Why some system cannot create a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unportable {
+    #[error("longer than 255 bytes")]
+    Long,
+    #[error("ends with a dot or a space")]
+    Ending,
+    #[error("contains one of : * ? \" < > |")]
+    Character,
+    #[error("contains an invisible character")]
+    Invisible,
+}
+
+impl Unportable {
+    const fn zh(self) -> &'static str {
+        match self {
+            Self::Long => "超过 255 字节",
+            Self::Ending => "以点或空格结尾",
+            Self::Character => "含有 : * ? \" < > | 之一",
+            Self::Invisible => "含有不可见字符",
+        }
     }
 }
 
@@ -117,18 +141,19 @@ impl RelPath {
     /// Can this be created on every system? Asked before writing what came from elsewhere.
     pub fn check_portable(&self) -> Result<(), PathError> {
         for name in self.components() {
-            let wrong = |why| Err(PathError::NotPortable(name.to_owned(), why));
+            // Shown to people: what is invisible must not act on their terminal.
+            let wrong = |why| Err(PathError::NotPortable(crate::escape_for_terminal(name).into_owned(), why));
             if name.len() > MAX_COMPONENT_BYTES {
-                return wrong("longer than 255 bytes");
+                return wrong(Unportable::Long);
             }
             if name.ends_with(['.', ' ']) {
-                return wrong("ends with a dot or a space");
+                return wrong(Unportable::Ending);
             }
             if name.contains([':', '*', '?', '"', '<', '>', '|']) {
-                return wrong("contains one of : * ? \" < > |");
+                return wrong(Unportable::Character);
             }
             if name.chars().any(crate::is_hidden) {
-                return wrong("contains an invisible character");
+                return wrong(Unportable::Invisible);
             }
         }
         Ok(())

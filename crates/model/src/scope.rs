@@ -29,18 +29,18 @@ pub enum ScopeError {
 }
 
 impl ScopeError {
-    /// The sentence in both languages.
+    /// The same sentence in both languages.
     pub fn words(&self) -> Words {
         let zh = match self {
             Self::Unknown(text) => {
-                format!("`{text}` 不是范围（应为 `global`、`project`、`preset:名称` 或 `character:名称`）")
+                format!("`{text}` 不是作用域（应为 `global`、`project`、`preset:名称` 或 `character:名称`）")
             }
-            Self::EmptyName => "范围名称为空".to_owned(),
+            Self::EmptyName => "作用域名称为空".to_owned(),
             Self::HostileName { name, bad } => {
-                format!("范围名称 `{name}` 含有 {bad:?}，不能安全地用作文件名")
+                format!("作用域名称 `{name}` 含有 {bad:?}，不能用作文件名")
             }
-            Self::ReservedName(name) => format!("范围名称 `{name}` 是保留字"),
-            Self::LongName(found) => format!("范围名称长 {found} 字节（上限 200）"),
+            Self::ReservedName(name) => format!("作用域名称 `{name}` 是保留名称"),
+            Self::LongName(bytes) => format!("作用域名称有 {bytes} 字节（上限 200）"),
         };
         Words { en: self.to_string(), zh }
     }

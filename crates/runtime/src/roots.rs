@@ -85,16 +85,7 @@ impl Selection {
     /// What is wrong with the chosen names.
     pub fn check(&self) -> Vec<Diagnostic> {
         let wrong = |error: ScopeError| {
-            let message = match &error {
-                ScopeError::Unknown(text) => words!("{error}", "`{text}` 不是作用域"),
-                ScopeError::EmptyName => words!("{error}", "作用域名称为空"),
-                ScopeError::HostileName { name, bad } => {
-                    words!("{error}", "作用域名称 `{name}` 含有 {bad:?}，不能用作文件名")
-                }
-                ScopeError::ReservedName(name) => words!("{error}", "作用域名称 `{name}` 是保留名称"),
-                ScopeError::LongName(bytes) => words!("{error}", "作用域名称有 {bytes} 字节（上限 200）"),
-            };
-            Diagnostic::error(Code::F0314, "", message).hint(words!(
+            Diagnostic::error(Code::F0314, "", error.words()).hint(words!(
                 "choose a name without `/`, `:` or control characters",
                 "请使用不含 `/`、`:` 和控制字符的名称"
             ))

@@ -160,7 +160,7 @@ fn rule(error: &NameError) -> Words {
                 "包含 {c:?}；只接受字母、数字和连字符"
             )
         }
-        NameError::NotCanonical(_) | NameError::Reserved => words!("{error}", "{error}"),
+        NameError::NotCanonical(_) | NameError::Reserved => error.words(),
     }
 }
 

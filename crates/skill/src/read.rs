@@ -209,9 +209,10 @@ fn side_file(fields: &mut Fields<'_>, head: &mut SkillHead, field: &str, entry: 
         }
         Err(error) => {
             let shown = crate::problems::shorten(&text);
+            let fugato_model::Words { en, zh } = error.words();
             let message = words!(
-                "`{shown}` is not a path inside the skill: {error}",
-                "`{shown}` 不是技能目录内的路径：{error}"
+                "`{shown}` is not a path inside the skill: {en}",
+                "`{shown}` 不是技能目录内的路径：{zh}"
             );
             let diagnostic = fields.error(Code::F0125, field, entry, message);
             fields.diagnostics.push(diagnostic.hint(words!("{field}: phases.yaml", "{field}: phases.yaml")));

@@ -7,7 +7,7 @@ use super::listing::Listing;
 use super::problem::Problem;
 use super::stamp::{Stamp, kind_of};
 use crate::beneath::{DIRECTORY, READ, open_beneath};
-use fugato_model::{Digest, RelPath};
+use fugato_model::{Digest, RelPath, Words, words};
 use fugato_skill::{is_skill_file, limits};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, readlinkat, statat};
@@ -316,14 +316,15 @@ pub(super) fn is_skill_file_name(name: &[u8]) -> bool {
 }
 
 fn name_in(at: &str, name: &[u8]) -> Result<RelPath, Problem> {
-    let unusable = |why: String| {
+    let unusable = |why: Words| {
         let name = String::from_utf8_lossy(name);
         let path = if at.is_empty() { name.into_owned() } else { format!("{at}/{name}") };
         Problem::Unnamable { path, why }
     };
-    let text = std::str::from_utf8(name).map_err(|_| unusable("the name is not UTF-8".to_owned()))?;
+    let text =
+        std::str::from_utf8(name).map_err(|_| unusable(words!("the name is not UTF-8", "名称不是 UTF-8")))?;
     let parsed = if at.is_empty() { RelPath::parse(text) } else { RelPath::parse(&format!("{at}/{text}")) };
-    parsed.map_err(|error| unusable(error.to_string()))
+    parsed.map_err(|error| unusable(error.words()))
 }
 
 /// Small files are read by one call and stay in `buffer`; larger ones pass through it piece by piece.

@@ -12,7 +12,7 @@ pub(crate) enum Problem {
     TwoSkillFiles { names: Vec<String> },
     NotRegular { path: String, kind: FileType },
     Unreadable { path: String, error: Errno },
-    Unnamable { path: String, why: String },
+    Unnamable { path: String, why: Words },
     TooLarge { path: String, size: u64, limit: u64 },
     SkillTooLarge,
     TooManyFiles,
@@ -76,10 +76,10 @@ impl Problem {
             }
             Self::NotRegular { kind, .. } => problems::not_regular(place, &kind_words(*kind)),
             Self::Unreadable { error, .. } => problems::unreadable(place, &error.to_string()),
-            Self::Unnamable { why, .. } => Diagnostic::warning(
+            Self::Unnamable { why: Words { en, zh }, .. } => Diagnostic::warning(
                 Code::F0121,
                 place,
-                words!("file is left out of the skill: {why}", "该文件不计入技能，因为文件名不可用：{why}"),
+                words!("file is left out of the skill: {en}", "该文件不计入技能，因为文件名不可用：{zh}"),
             ),
             Self::TooLarge { size, limit, .. } => {
                 problems::too_large(place, *size, usize::try_from(*limit).unwrap_or(usize::MAX))

@@ -4,7 +4,7 @@
 //! it dies. So a stage that can be locked is left over, and one that cannot is in use. What a dead owner left is removed,
 //! except skills that may be the only copy: those are put back or moved to the trash.
 
-use super::disk::{Disk, DiskError, at};
+use super::disk::{Disk, DiskError, at, missing};
 use super::error::ManageError;
 use super::trash;
 use crate::Places;
@@ -112,19 +112,21 @@ fn unique_name() -> String {
 }
 
 fn take_lock(dir: &Path) -> Result<Option<Owner>, DiskError> {
-    use std::os::unix::fs::MetadataExt as _;
     let path = dir.join(OWNER);
-    let owner = match OpenOptions::new().create(true).append(true).open(&path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        opened => at(&path, opened)?,
-    };
-    if owner.try_lock().is_err() {
-        return Ok(None);
+    match OpenOptions::new().create(true).append(true).open(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        opened => Ok(locked(at(&path, opened)?, &path)),
     }
+}
+
+/// The file, if its lock is free and it is still the one at `path`: its owner may have deleted it and let go of the lock
+/// between our opening and our locking.
+fn locked(owner: File, path: &Path) -> Option<Owner> {
+    use std::os::unix::fs::MetadataExt as _;
+    owner.try_lock().ok()?;
     let owner = Owner(owner);
-    // Locked the file that is still there, not one that was deleted under us?
-    let (Ok(held), Ok(there)) = (owner.0.metadata(), path.metadata()) else { return Ok(None) };
-    Ok((held.ino() == there.ino() && held.dev() == there.dev()).then_some(owner))
+    let (held, there) = (owner.0.metadata().ok()?, path.metadata().ok()?);
+    (held.ino() == there.ino() && held.dev() == there.dev()).then_some(owner)
 }
 
 /// The lock file goes last, so that a half-deleted stage is still recognised.
@@ -139,7 +141,11 @@ fn discard(disk: &Disk, dir: &Path) -> Result<(), DiskError> {
         }
     }
     disk.remove_file(&dir.join(OWNER))?;
-    disk.remove_dir(dir)
+    match disk.remove_dir(dir) {
+        // Without its lock file an empty stage is anyone's to remove.
+        Err(error) if missing(&error) => Ok(()),
+        removed => removed,
+    }
 }
 
 /// Cleans what crashed changes left in a directory of skills. Stages in use, and everything that is not ours, stay.
@@ -162,9 +168,9 @@ pub(super) fn clean_on(disk: &Disk, places: &Places, root: &Path) -> Result<Vec<
             let _ = disk.remove_dir(&stage);
             continue;
         }
-        let Ok(owner) = File::open(stage.join(OWNER)) else { continue };
-        if owner.try_lock().is_ok() {
-            let _held = Owner(owner);
+        let path = stage.join(OWNER);
+        // Held while recovering, so that nobody else does the same.
+        if let Some(_owner) = File::open(&path).ok().and_then(|owner| locked(owner, &path)) {
             recover(disk, places, root, &stage, &mut recovered)?;
         }
     }

@@ -497,6 +497,25 @@ fn of_eight_concurrent_installs_one_wins_and_nothing_is_half() {
     }
 }
 
+/// Everyone cleans up before working, and meets the stages of the others at every moment of their life.
+#[test]
+fn cleaning_beside_others_who_work_is_never_an_error() {
+    let world = world();
+    let root = world.root();
+    let disk = Disk::real();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..1_000 {
+                    stage::clean_on(&disk, &world.places, &root).unwrap();
+                    stage::Stage::create(&disk, &root).unwrap().discard();
+                }
+            });
+        }
+    });
+    assert_eq!(world.leftovers(), 0);
+}
+
 // ---- remove, move, rename ------------------------------------------------------------------------------------------
 
 #[test]

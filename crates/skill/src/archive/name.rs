@@ -22,42 +22,16 @@ pub fn safe_path(text: &str) -> Result<RelPath, (Code, Words)> {
     Ok(path)
 }
 
+/// What could leave has another code than what some system cannot create.
 fn explain(error: &PathError) -> (Code, Words) {
     use PathError as E;
-    match error {
-        E::Absolute => (Code::F0301, words!("the path is absolute", "路径是绝对路径")),
-        E::Drive => (Code::F0301, words!("the path starts with a drive letter", "路径以盘符开头")),
-        E::Parent => (Code::F0301, words!("the path goes up with `..`", "路径用 `..` 跳到上级目录")),
-        E::Backslash => (Code::F0301, words!("the path contains a backslash", "路径含有反斜杠")),
-        E::Empty => (Code::F0308, words!("the path is empty", "路径为空")),
-        E::EmptyComponent => (Code::F0308, words!("the path has an empty component", "路径含有空的一段")),
-        E::Long(bytes) => (
-            Code::F0308,
-            words!("the path is {bytes} bytes long (limit 1024)", "路径长 {bytes} 字节（最多 1024）"),
-        ),
-        E::Hidden(c) => {
-            let point = u32::from(*c);
-            (
-                Code::F0308,
-                words!(
-                    "the path contains the control character U+{point:04X}",
-                    "路径含有控制字符 U+{point:04X}"
-                ),
-            )
+    let code = match error {
+        E::Absolute | E::Drive | E::Parent | E::Backslash => Code::F0301,
+        E::Empty | E::EmptyComponent | E::Long(_) | E::Hidden(_) | E::Device(_) | E::NotPortable(..) => {
+            Code::F0308
         }
-        E::Device(name) => {
-            (Code::F0308, words!("`{name}` is a device name on Windows", "`{name}` 在 Windows 上是设备名"))
-        }
-        E::NotPortable(_, why) => {
-            let zh = match *why {
-                "longer than 255 bytes" => "超过 255 字节",
-                "ends with a dot or a space" => "以点或空格结尾",
-                "contains an invisible character" => "含有不可见字符",
-                _ => "含有 : * ? \" < > | 之一",
-            };
-            (Code::F0308, words!("not portable: {why}", "不可移植：{zh}"))
-        }
-    }
+    };
+    (code, error.words())
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use super::json::join;
 use super::lists::Level;
 use super::read::Reader;
 use super::{Agent, AgentRole, Mode};
-use fugato_model::{AgentId, AgentIdError, Code, words};
+use fugato_model::{AgentId, Code, Words, words};
 use jsonc_parser::ast::{Object, Value};
 use jsonc_parser::common::Range;
 use std::collections::HashMap;
@@ -114,12 +114,12 @@ impl Reader<'_, '_> {
         match AgentId::parse(&text.value) {
             Ok(id) => Some(id),
             Err(error) => {
-                let zh = agent_id_zh(&error);
+                let Words { en, zh } = error.words();
                 self.report.error(
                     Code::F0213,
                     &at,
                     text.range,
-                    words!("the agent id is not accepted: {error}", "代理 id 不可用：{zh}"),
+                    words!("the agent id is not accepted: {en}", "代理 id 不可用：{zh}"),
                 );
                 None
             }
@@ -178,13 +178,4 @@ impl Reader<'_, '_> {
 
 pub(super) fn names(texts: &[(String, Range, String)]) -> Vec<String> {
     texts.iter().map(|(text, ..)| text.clone()).collect()
-}
-
-fn agent_id_zh(error: &AgentIdError) -> String {
-    match error {
-        AgentIdError::Empty => "id 为空".into(),
-        AgentIdError::TooLong(n) => format!("id 有 {n} 个字符（上限 64）"),
-        AgentIdError::Reserved(word) => format!("`{word}` 是保留字"),
-        AgentIdError::BadCharacter(c) => format!("id 含有 {c:?}（只接受字母、数字、`_`、`-` 和 `.`）"),
-    }
 }

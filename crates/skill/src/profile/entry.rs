@@ -102,11 +102,8 @@ impl EntryError {
                 "`{text}` 是部分通配（只接受完整的名称或 `*`）"
             ),
             Self::Name { text, error, .. } => {
-                let zh = name_error_zh(error);
-                Words {
-                    en: format!("`{text}` is not a canonical skill name: {error}"),
-                    zh: format!("`{text}` 不是规范的技能名：{zh}"),
-                }
+                let Words { en, zh } = error.words();
+                words!("`{text}` is not a canonical skill name: {en}", "`{text}` 不是规范的技能名：{zh}")
             }
         }
     }
@@ -136,19 +133,6 @@ impl EntryError {
             Self::Name { suggestion, .. } => suggestion.as_ref(),
             _ => None,
         }
-    }
-}
-
-fn name_error_zh(error: &NameError) -> String {
-    match error {
-        NameError::Empty => "名称为空".into(),
-        NameError::TooLong(n) => format!("名称有 {n} 个字符（上限 64）"),
-        NameError::NotCanonical(points) => format!("含有不可见或未规范化的字符（{points}）"),
-        NameError::UpperCase => "含有大写字母".into(),
-        NameError::OuterHyphen => "以连字符开头或结尾".into(),
-        NameError::DoubleHyphen => "含有连续的两个连字符".into(),
-        NameError::BadCharacter(c) => format!("含有 {c:?}（只允许字母、数字和连字符）"),
-        NameError::Reserved => "是保留字".into(),
     }
 }
 

@@ -5,7 +5,7 @@ use super::json::{self, join, kind_of};
 use super::read::Reader;
 use super::report::fix;
 use super::stages::NameRange as _;
-use fugato_model::{Code, Scope, Severity, nearest, words};
+use fugato_model::{Code, Scope, Severity, Words, nearest, words};
 use jsonc_parser::ast::{Object, ObjectProp, Value};
 use jsonc_parser::common::{Range, Ranged as _};
 
@@ -230,11 +230,12 @@ impl Reader<'_, '_> {
             Ok(_) => Some(name),
             Err(error) => {
                 let range = root.get(key).map_or(root.range, |property| property.value.range());
+                let Words { en, zh } = error.words();
                 self.report.error(
                     Code::F0209,
                     &join("", key),
                     range,
-                    words!("`{key}` cannot be used: {error}", "`{key}` 不可用：{error}"),
+                    words!("`{key}` cannot be used: {en}", "`{key}` 不可用：{zh}"),
                 );
                 None
             }
