@@ -13,5 +13,13 @@ pub fn run() -> Outcome {
             &skills,
         ]),
     )?;
+    for example in ["store_bench", "run_bench"] {
+        shell::run(
+            example,
+            cargo()
+                .args(["run", "--release", "--locked", "--quiet", "--package", "fugato-runtime"])
+                .args(["--example", example]),
+        )?;
+    }
     shell::run("policy and skill tools", cargo().args(["bench", "--locked", "--package", "fugato-skill"]))
 }
