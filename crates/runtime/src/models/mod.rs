@@ -1,7 +1,7 @@
 //! Calling models: one request, one answer, one error for every provider; each provider is a file that translates.
 //!
 //! A call is a stream that is collected: what arrives is shown as [`Delta`]s, and only a stream with its end marker becomes
-//! an [`Answer`]. This room knows nothing of runs, budgets or tools' effects; whether a fault is worth a second try is
+//! an [`fugato_model::chat::Answer`]. This room knows nothing of runs, budgets or tools' effects; whether a fault is worth a second try is
 //! asked of [`call_with_retries`], whether it may be tried at all is the caller's business.
 
 mod action;
