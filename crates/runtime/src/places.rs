@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     fn places(vars: &[(&str, &str)]) -> Places {
-        Places::from_env("/work/项目".into(), |name| {
+        Places::from_env("/projects/项目".into(), |name| {
             vars.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
         })
     }
@@ -118,17 +118,17 @@ mod tests {
     #[test]
     fn fugato_home_comes_first_and_relative_data_directories_are_ignored() {
         assert_eq!(places(&[("FUGATO_HOME", "/f"), ("HOME", "/h")]).home, Path::new("/f"));
-        assert_eq!(places(&[("FUGATO_HOME", "state")]).home, Path::new("/work/项目/state"));
+        assert_eq!(places(&[("FUGATO_HOME", "state")]).home, Path::new("/projects/项目/state"));
         assert!(places(&[("HOME", "/h"), ("XDG_DATA_HOME", "relative")]).home.starts_with("/h"));
         assert_eq!(places(&[("HOME", "/h"), ("XDG_DATA_HOME", "/d")]).home, Path::new("/d/fugato"));
-        assert_eq!(places(&[("HOME", "")]).home, Path::new("/work/项目/.fugato"));
+        assert_eq!(places(&[("HOME", "")]).home, Path::new("/projects/项目/.fugato"));
     }
 
     #[test]
     fn paths_are_shown_as_people_name_them() {
         let places = places(&[("HOME", "/h")]);
-        assert_eq!(places.show(Path::new("/work/项目/a/b")), "a/b");
-        assert_eq!(places.show(Path::new("/work/项目")), ".");
+        assert_eq!(places.show(Path::new("/projects/项目/a/b")), "a/b");
+        assert_eq!(places.show(Path::new("/projects/项目")), ".");
         assert_eq!(places.show(Path::new("/h/.agents")), "~/.agents");
         assert_eq!(places.show(Path::new("/hh/x")), "/hh/x");
     }
