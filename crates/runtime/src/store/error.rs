@@ -206,16 +206,15 @@ impl StoreError {
                 "use the newer fugato, or point `HARNESS_DIR` at another directory",
                 "请使用新版本的 fugato，或将 `HARNESS_DIR` 指向其他目录"
             ),
-            Self::Older { .. } => words!(
-                "`fugato run` or `fugato serve` migrates it and keeps a backup",
-                "运行 `fugato run` 或 `fugato serve` 会升级并保留备份"
-            ),
+            Self::Older { .. } => {
+                words!("`fugato run` migrates it and keeps a backup", "运行 `fugato run` 会升级并保留备份")
+            }
             Self::Held { by } => {
                 let run = &by.run;
-                words!("look at it: `fugato status --run {run}`", "查看状态：`fugato status --run {run}`")
+                words!("look at it: `fugato trace {run}`", "查看：`fugato trace {run}`")
             }
             Self::UnknownRun { .. } => {
-                words!("list them: `fugato runs ls`", "列出所有运行：`fugato runs ls`")
+                words!("list them: `fugato runs`", "列出所有运行：`fugato runs`")
             }
             _ => return None,
         })

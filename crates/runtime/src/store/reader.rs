@@ -67,7 +67,7 @@ impl Lookup {
         match self {
             Self::Unknown { nearest: Some(id) } => Some(words!("did you mean `{id}`?", "是否指 `{id}`？")),
             Self::Unknown { nearest: None } => {
-                Some(words!("list them: `fugato runs ls`", "列出所有运行：`fugato runs ls`"))
+                Some(words!("list them: `fugato runs`", "列出所有运行：`fugato runs`"))
             }
             Self::Ambiguous(_) => Some(words!("type more of the id", "请多写几个字符")),
             Self::Store(error) => error.hint(),
