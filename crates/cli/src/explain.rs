@@ -115,4 +115,20 @@ mod tests {
             assert!(name.parse::<Code>().is_ok(), "docs/errors/{name}.md has no code");
         }
     }
+
+    #[test]
+    fn pages_name_only_commands_that_exist() {
+        use clap::CommandFactory as _;
+        let command = crate::args::Cli::command();
+        let known: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let mut seen = 0;
+        for (page, text) in PAGES {
+            for after in ["`fugato ", "$ fugato "].iter().flat_map(|marker| text.split(marker).skip(1)) {
+                let word = after.split(|c: char| !c.is_ascii_lowercase()).next().unwrap_or_default();
+                assert!(word.is_empty() || known.contains(&word), "{page}: there is no `fugato {word}`");
+                seen += 1;
+            }
+        }
+        assert!(seen > 50, "the pages name {seen} commands");
+    }
 }
