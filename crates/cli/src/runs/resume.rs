@@ -29,7 +29,7 @@ pub fn run(args: &ResumeArgs, app: &mut App) -> Outcome {
     match &run.ended {
         None => {}
         Some((Ended::BudgetExhausted, ..)) => {
-            if args.how.budget_usd.is_none() && args.how.budget_tokens.is_none() {
+            if run.spec.limits == args.how.limits()? {
                 return Err(CliError::new(
                     Exit::Refused,
                     words!("run `{id}` used up its budget", "运行 `{id}` 的预算已用完"),

@@ -17,6 +17,12 @@ pub fn answer(recorder: &mut Recorder<'_>, question: u32, answer: String) -> Res
             "问题 {question} 已经回答过：{earlier}"
         ));
     }
+    if asked.withdrawn {
+        return refuse(words!(
+            "whoever asked question {question} is no longer there",
+            "提出问题 {question} 的代理已不存在"
+        ));
+    }
     let about = asked.about;
     match about {
         Asked::Agent { .. } => recorder.emit(EventKind::InputAnswered { question, answer }),

@@ -21,7 +21,7 @@ pub(super) fn new_run(id: &str) -> NewRun {
 pub(super) fn batch(run: &str, epoch: u64, first_seq: u64, count: u64) -> Batch {
     let events =
         (first_seq..first_seq + count).map(|seq| format!("{{\"seq\":{seq}}}").into_bytes()).collect();
-    Batch { run: run.to_owned(), epoch, first_seq, events, summary: None }
+    Batch { run: run.to_owned(), epoch, first_seq, events, summary: None, answers: Vec::new() }
 }
 
 fn seqs(reader: &Reader, run: &str, from: u64, limit: u64) -> Vec<u64> {
