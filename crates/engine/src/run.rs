@@ -3,6 +3,7 @@
 //! Cost follows the event: what becomes ready, runnable or wanted is maintained step by step, never searched for.
 
 use crate::agent::{AgentState, Slot, Turn};
+use crate::decide::REPEAT;
 use crate::effect::{Effect, EffectKey};
 use crate::event::{
     AfterFailure, AgentPath, Asked, EffectClass, Event, EventKind, Outcome, RunSpec, Target, Verb,
@@ -16,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// A run, as far as its log tells.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     pub spec: Arc<RunSpec>,
     /// Number of the last event.
@@ -39,11 +40,18 @@ pub struct Run {
     pub(crate) ready_inline: BTreeSet<u32>,
     /// Agents that should be asked for their next step.
     pub(crate) runnable: BTreeSet<u32>,
-    /// Nodes at work, and how many of them only wait for a person.
+    /// Agents that were answered and wait for a slot before they are asked for their next step.
+    pub(crate) returning: BTreeSet<u32>,
+    /// Nodes at work, and how many of them only wait for a person to say whether they happened.
     pub(crate) working: u32,
     pub(crate) waiting: u32,
+    /// Agents without a slot: they only wait for a person, or for a slot to come back to.
+    resting: BTreeSet<u32>,
+    /// What was under way when a budget ran out: wanted again once it is raised.
+    suspended: BTreeMap<EffectKey, Effect>,
     pub(crate) unended: u32,
-    wanted: HashMap<EffectKey, Effect>,
+    // Ordered, so that the same log stops and starts things in the same order.
+    wanted: BTreeMap<EffectKey, Effect>,
     changes: Vec<Change>,
     dependents: Vec<Vec<u32>>,
 }
@@ -125,10 +133,13 @@ impl Run {
             ready: BTreeSet::new(),
             ready_inline: BTreeSet::new(),
             runnable: BTreeSet::new(),
+            returning: BTreeSet::new(),
+            resting: BTreeSet::new(),
+            suspended: BTreeMap::new(),
             working: 0,
             waiting: 0,
             unended: index(count),
-            wanted: HashMap::new(),
+            wanted: BTreeMap::new(),
             changes: Vec::new(),
             dependents,
         };
@@ -157,13 +168,27 @@ impl Run {
                 self.spec = Arc::new(spec);
                 if matches!(self.ended, Some((Outcome::BudgetExhausted, ..))) {
                     self.ended = None;
+                    // The only agent of a skill without phases ended with the run.
+                    for state in
+                        self.agents.iter_mut().filter(|state| state.node.is_none() && !state.is_live())
+                    {
+                        state.inbox.push(GO_ON.to_owned());
+                        state.turn = Turn::Idle;
+                    }
                     (0..self.agents.len()).for_each(|at| self.refresh(index(at)));
+                    for (key, effect) in std::mem::take(&mut self.suspended) {
+                        self.want(key, effect);
+                    }
                 }
             }
             EventKind::RunEnded { outcome, reason, result } => {
                 self.ended = Some((*outcome, reason.clone(), result.clone()));
+                if *outcome == Outcome::BudgetExhausted {
+                    self.suspended = self.wanted.clone();
+                }
                 self.drop_effects(|_| true);
                 self.runnable.clear();
+                self.returning.clear();
             }
             EventKind::NodeStarted { node, attempt, arguments } => {
                 self.node_started(*node, *attempt, arguments.as_ref());
@@ -207,8 +232,6 @@ impl Run {
                 });
             }
             EventKind::AgentStopped { agent, .. } => {
-                let waits = self.questions_of(*agent);
-                self.waiting -= waits.min(self.waiting);
                 self.with_agent(*agent, AgentState::stop);
                 let agent = *agent;
                 self.drop_effects(|key| match key {
@@ -225,8 +248,11 @@ impl Run {
                 self.with_agent(*agent, |state| {
                     state.spent.add(answer.usage, *micro_usd);
                     state.say(answer.message.clone());
-                    let slot =
-                        |call: &fugato_model::chat::ToolCall| Slot { call: call.id.clone(), result: None };
+                    let slot = |call: &fugato_model::chat::ToolCall| Slot {
+                        call: call.id.clone(),
+                        asked: false,
+                        result: None,
+                    };
                     let calls: Vec<Slot> = answer.message.tool_calls().map(slot).collect();
                     state.turn = if calls.is_empty() { Turn::Idle } else { Turn::Acting { calls } };
                 });
@@ -255,12 +281,12 @@ impl Run {
                 self.with_agent(*agent, |state| state.result(*index, UNCERTAIN.to_owned(), true));
             }
             EventKind::InputRequested { about, text, options, .. } => {
+                if let Asked::Agent { agent, step, index } = *about {
+                    self.with_agent(agent, |state| state.ask(step, index));
+                }
                 let question =
                     Question { about: *about, text: text.clone(), options: options.clone(), answer: None };
                 self.questions.push(question);
-                if matches!(about, Asked::Agent { .. }) {
-                    self.waiting += 1;
-                }
             }
             EventKind::InputAnswered { question, answer } => self.answered(*question, answer),
             EventKind::MessageSent { to, text, .. } => {
@@ -444,12 +470,46 @@ impl Run {
     }
 
     fn answered(&mut self, question: u32, answer: &str) {
+        let is_open = self.is_open(question);
         let Some(asked) = self.questions.get_mut(question as usize) else { return };
         asked.answer = Some(answer.to_owned());
-        if let Asked::Agent { agent, index, .. } = asked.about {
-            self.waiting = self.waiting.saturating_sub(1);
-            self.with_agent(agent, |state| state.result(index, answer.to_owned(), false));
+        match asked.about {
+            _ if !is_open => {}
+            Asked::Agent { agent, index, .. } => {
+                self.with_agent(agent, |state| state.result(index, answer.to_owned(), false));
+            }
+            // It waits for a slot like any other node.
+            Asked::Uncertain { node } if answer == REPEAT => {
+                self.leave_work(node);
+                self.make_ready(node);
+            }
+            Asked::Uncertain { .. } => {}
         }
+    }
+
+    /// Does anybody still wait for an answer to this?
+    pub fn is_open(&self, question: u32) -> bool {
+        self.questions.get(question as usize).is_some_and(|question| {
+            question.answer.is_none()
+                && match question.about {
+                    Asked::Agent { agent, step, index } => {
+                        self.agents.get(agent as usize).is_some_and(|state| state.asks(step, index))
+                    }
+                    Asked::Uncertain { node } => {
+                        self.node(node).is_some_and(|state| state.status == NodeStatus::Uncertain)
+                    }
+                }
+        })
+    }
+
+    /// Questions that somebody should answer, oldest first.
+    pub fn open_questions(&self) -> impl Iterator<Item = u32> {
+        (0..index(self.questions.len())).filter(|question| self.is_open(*question))
+    }
+
+    /// Nodes that hold a slot.
+    pub(crate) fn busy(&self) -> u32 {
+        self.working.saturating_sub(self.waiting).saturating_sub(index(self.resting.len()))
     }
 
     fn pause_or_resume(&mut self, verb: Verb, target: &Target) {
@@ -480,21 +540,21 @@ impl Run {
         }
     }
 
-    /// Keeps the set of agents that wait for their next step.
+    /// Keeps the sets of agents that wait for their next step, for a person, and for a slot.
     fn refresh(&mut self, agent: u32) {
         let Some(state) = self.agents.get(agent as usize) else { return };
-        if state.turn == Turn::Idle && !state.paused && self.ended.is_none() {
-            self.runnable.insert(agent);
-        } else {
-            self.runnable.remove(&agent);
+        match &state.turn {
+            Turn::Acting { .. } if state.waits_for_a_person() => drop(self.resting.insert(agent)),
+            // Whoever rested comes back with the next step, when a slot is free.
+            Turn::Idle => {}
+            Turn::Thinking | Turn::Acting { .. } | Turn::Stopped => drop(self.resting.remove(&agent)),
         }
-    }
-
-    pub(crate) fn questions_of(&self, agent: u32) -> u32 {
-        let open = self.questions.iter().filter(|question| {
-            question.answer.is_none() && matches!(question.about, Asked::Agent { agent: a, .. } if a == agent)
-        });
-        index(open.count())
+        self.runnable.remove(&agent);
+        self.returning.remove(&agent);
+        if state.turn == Turn::Idle && !state.paused && self.ended.is_none() {
+            let set = if self.resting.contains(&agent) { &mut self.returning } else { &mut self.runnable };
+            set.insert(agent);
+        }
     }
 
     fn want(&mut self, key: EffectKey, effect: Effect) {
@@ -542,6 +602,9 @@ impl Run {
         keys
     }
 }
+
+/// What an agent is told whose limit was raised.
+const GO_ON: &str = "Your limit was raised. Go on with your task.";
 
 /// What a model is told when nobody knows whether its tool call happened.
 const UNCERTAIN: &str = "uncertain: the process ended while this call was under way; it may or may not have taken \

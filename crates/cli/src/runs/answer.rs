@@ -35,8 +35,7 @@ pub fn run(args: &AnswerArgs, app: &mut App) -> Outcome {
     let row = find(&reader, Some(&args.run))?;
     let (_, run) = open(&reader, &row)?;
     let id = row.id.clone();
-    let open_question = (0u32..).zip(&run.questions).find(|(_, question)| question.answer.is_none());
-    let Some(question) = args.question.or(open_question.map(|(number, _)| number)) else {
+    let Some(question) = args.question.or(run.open_questions().next()) else {
         return Err(CliError::new(
             Exit::Conflict,
             words!("run `{id}` asks nothing", "运行 `{id}` 没有待回答的问题"),

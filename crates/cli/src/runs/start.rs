@@ -293,8 +293,7 @@ fn can_ask(app: &App, watching: &Watching) -> bool {
 
 /// Asks the first open question on the terminal. `None`: the person closed the input.
 fn ask(run: &Run, app: &mut App) -> Result<Option<(u32, String)>, CliError> {
-    let open = (0u32..).zip(&run.questions).find(|(_, question)| question.answer.is_none());
-    let Some((number, _)) = open else { return Ok(None) };
+    let Some(number) = run.open_questions().next() else { return Ok(None) };
     app.out.aside("> ");
     let mut line = String::new();
     match std::io::stdin().lock().read_line(&mut line) {

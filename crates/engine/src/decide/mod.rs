@@ -9,6 +9,8 @@ mod completion;
 mod directive;
 mod recover;
 
+pub(crate) use answer::REPEAT;
+
 use crate::event::{By, Event, EventKind};
 use crate::input::{Input, Refusal};
 use crate::run::Run;
@@ -50,7 +52,14 @@ impl Run {
             }
             Input::Answer { question, answer } => answer::answer(&mut recorder, question, answer)?,
             Input::Send { to, from, text } => directive::send(&mut recorder, &to, &from, &text)?,
-            Input::Raise { limits } => recorder.emit(EventKind::LimitsRaised { limits }),
+            Input::Raise { limits } => {
+                let was_over = recorder.run.ended.is_some();
+                recorder.emit(EventKind::LimitsRaised { limits });
+                if was_over && recorder.run.ended.is_none() {
+                    // What the budget cut short was stopped: whether it happened is as unknown as after a crash.
+                    recover::doubt(&mut recorder);
+                }
+            }
         }
         recorder.by = By::Engine;
         crate::driver::advance(&mut recorder);

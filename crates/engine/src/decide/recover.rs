@@ -7,9 +7,13 @@ use crate::event::{Asked, EventKind};
 
 pub fn recover(recorder: &mut Recorder<'_>, epoch: u64) {
     recorder.emit(EventKind::RunRecovered { epoch });
-    if recorder.run.ended.is_some() {
-        return;
+    if recorder.run.ended.is_none() {
+        doubt(recorder);
     }
+}
+
+/// Once-only effects that were cut short become questions, for a person or for the model that asked.
+pub fn doubt(recorder: &mut Recorder<'_>) {
     for key in recorder.run.uncertain() {
         match key {
             EffectKey::Tool { agent, step, index } => {

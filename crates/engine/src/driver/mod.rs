@@ -5,7 +5,7 @@
 mod graph;
 mod single;
 
-pub(crate) use graph::{node_ended, start_script};
+pub(crate) use graph::{give_up, node_ended};
 
 use crate::decide::Recorder;
 use crate::event::{EventKind, Outcome, Verdict};
@@ -18,7 +18,9 @@ pub fn advance(recorder: &mut Recorder<'_>) {
             abort(recorder, reason);
             return;
         }
-        if let Some(agent) = recorder.run.runnable.first().copied() {
+        let has_room = recorder.run.busy() < recorder.run.spec.limits.concurrent;
+        let returning = recorder.run.returning.first().copied().filter(|_| has_room);
+        if let Some(agent) = recorder.run.runnable.first().copied().or(returning) {
             step(recorder, agent);
             continue;
         }

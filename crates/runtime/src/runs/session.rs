@@ -281,7 +281,7 @@ impl Session {
         if !self.under_way.is_empty() || !self.queue.is_empty() {
             return None;
         }
-        if self.run.questions.iter().any(|question| question.answer.is_none()) {
+        if self.run.open_questions().next().is_some() {
             return Some(End::AwaitingInput);
         }
         (self.run.status() == "paused").then_some(End::Paused)
