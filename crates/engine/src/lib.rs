@@ -15,6 +15,8 @@ mod plan;
 pub mod planner;
 mod run;
 #[cfg(test)]
+mod simulation;
+#[cfg(test)]
 mod tests;
 mod view;
 
