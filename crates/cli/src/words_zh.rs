@@ -71,6 +71,11 @@ const HELP: &[(&str, &str)] = &[
     ("Set a variable (repeatable)", "设置变量（可重复）"),
     ("Stop before the run costs more than this", "费用超过该值之前停止"),
     ("Stop before the run uses more tokens than this", "词元超过该值之前停止"),
+    (
+        "Stop when the run has worked this long (`90s`, `10m`, `2h`)",
+        "运行工作时间达到该值时停止（`90s`、`10m`、`2h`）",
+    ),
+    ("Model calls one agent may make", "单个代理的模型调用次数上限"),
     ("At most this many nodes at once", "同时执行的节点数上限"),
     ("Print each event as one line of JSON", "每个事件输出一行 JSON"),
     ("Never ask on the terminal: leave the question open and end", "不在终端提问：保留问题并结束"),

@@ -60,6 +60,8 @@ pub enum Turn {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slot {
     pub call: String,
+    /// It is a question to a person.
+    pub asked: bool,
     pub result: Option<ToolResult>,
 }
 
@@ -94,6 +96,33 @@ impl AgentState {
             let text = std::mem::take(&mut self.inbox).join("\n\n");
             self.say(Message::user(text));
         }
+    }
+
+    /// The call of this step is a question to a person.
+    pub(crate) fn ask(&mut self, step: u32, index: u32) {
+        match &mut self.turn {
+            Turn::Acting { calls } if self.step == step => {
+                calls.get_mut(index as usize).into_iter().for_each(|slot| slot.asked = true);
+            }
+            _ => {}
+        }
+    }
+
+    /// Is this question of this step still unanswered?
+    pub(crate) fn asks(&self, step: u32, index: u32) -> bool {
+        match &self.turn {
+            Turn::Acting { calls } if self.step == step => {
+                calls.get(index as usize).is_some_and(|slot| slot.asked && slot.result.is_none())
+            }
+            _ => false,
+        }
+    }
+
+    /// All that is left of this step are questions.
+    pub(crate) fn waits_for_a_person(&self) -> bool {
+        let Turn::Acting { calls } = &self.turn else { return false };
+        let mut open = calls.iter().filter(|slot| slot.result.is_none()).peekable();
+        open.peek().is_some() && open.all(|slot| slot.asked)
     }
 
     pub(crate) fn say(&mut self, message: Message) {

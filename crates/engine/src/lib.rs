@@ -17,6 +17,8 @@ pub mod planner;
 mod run;
 mod schema;
 #[cfg(test)]
+mod simulation;
+#[cfg(test)]
 mod tests;
 mod tools;
 mod view;

@@ -4,6 +4,7 @@
 
 use crate::agent::{AgentState, Slot, Turn};
 use crate::context::{self, ContextSize};
+use crate::decide::REPEAT;
 use crate::effect::{Effect, EffectKey};
 use crate::event::{
     AfterFailure, AgentPath, Asked, EffectClass, Event, EventKind, Outcome, Purpose, RunSpec, Target, Verb,
@@ -17,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// A run, as far as its log tells.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     pub spec: Arc<RunSpec>,
     /// Number of the last event.
@@ -48,14 +49,21 @@ pub struct Run {
     pub(crate) ready_inline: BTreeSet<u32>,
     /// Agents that should be asked for their next step.
     pub(crate) runnable: BTreeSet<u32>,
-    /// Nodes at work, and how many of them only wait for a person.
+    /// Agents that were answered and wait for a slot before they are asked for their next step.
+    pub(crate) returning: BTreeSet<u32>,
+    /// Nodes at work, and how many of them only wait for a person to say whether they happened.
     pub(crate) working: u32,
     pub(crate) waiting: u32,
+    /// Agents without a slot: they only wait for a person, or for a slot to come back to.
+    resting: BTreeSet<u32>,
+    /// What was under way when a budget ran out: wanted again once it is raised.
+    suspended: BTreeMap<EffectKey, Effect>,
     pub(crate) unended: u32,
     /// Live agents that are paused.
     pub(crate) paused: BTreeSet<u32>,
     open_questions: BTreeSet<u32>,
-    wanted: HashMap<EffectKey, Effect>,
+    // Ordered, so that the same log stops and starts things in the same order.
+    wanted: BTreeMap<EffectKey, Effect>,
     changes: Vec<Change>,
     dependents: Vec<Vec<u32>>,
 }
@@ -92,14 +100,6 @@ pub struct Question {
     pub text: String,
     pub options: Vec<String>,
     pub answer: Option<String>,
-    /// Whoever asked is gone.
-    pub withdrawn: bool,
-}
-
-impl Question {
-    pub fn is_open(&self) -> bool {
-        self.answer.is_none() && !self.withdrawn
-    }
 }
 
 /// What the last inputs changed about the effects that are wanted.
@@ -150,12 +150,15 @@ impl Run {
             ready: BTreeSet::new(),
             ready_inline: BTreeSet::new(),
             runnable: BTreeSet::new(),
+            returning: BTreeSet::new(),
+            resting: BTreeSet::new(),
+            suspended: BTreeMap::new(),
             working: 0,
             waiting: 0,
             unended: index(count),
             paused: BTreeSet::new(),
             open_questions: BTreeSet::new(),
-            wanted: HashMap::new(),
+            wanted: BTreeMap::new(),
             changes: Vec::new(),
             dependents,
         };
@@ -194,19 +197,20 @@ impl Run {
                 self.spec = Arc::new(spec);
                 if matches!(self.ended, Some((Outcome::BudgetExhausted, ..))) {
                     self.ended = None;
-                    // What the end broke off is wanted again.
-                    self.changes.extend(self.wanted.keys().map(|key| Change::Wanted(*key)));
                     (0..self.agents.len()).for_each(|at| self.refresh(index(at)));
+                    for (key, effect) in std::mem::take(&mut self.suspended) {
+                        self.want(key, effect);
+                    }
                 }
             }
             EventKind::RunEnded { outcome, reason, result } => {
                 self.ended = Some((*outcome, reason.clone(), result.clone()));
-                self.changes.extend(self.wanted.keys().map(|key| Change::Dropped(*key)));
-                // An exhausted budget may be raised: what was under way is kept in mind.
-                if *outcome != Outcome::BudgetExhausted {
-                    self.wanted.clear();
+                if *outcome == Outcome::BudgetExhausted {
+                    self.suspended = self.wanted.clone();
                 }
+                self.drop_effects(|_| true);
                 self.runnable.clear();
+                self.returning.clear();
             }
             EventKind::NodeStarted { node, attempt, arguments } => {
                 self.node_started(*node, *attempt, arguments.as_ref());
@@ -281,7 +285,7 @@ impl Run {
             }
             EventKind::AgentStopped { agent, .. } => {
                 self.free(*agent);
-                self.withdraw_questions(*agent);
+                self.forget_questions(*agent);
                 self.with_agent(*agent, AgentState::stop);
                 let agent = *agent;
                 self.drop_effects(|key| match key {
@@ -300,8 +304,11 @@ impl Run {
                     state.spent.add(answer.usage, *micro_usd);
                     state.say(answer.message.clone());
                     state.context.counted(answer.usage);
-                    let slot =
-                        |call: &fugato_model::chat::ToolCall| Slot { call: call.id.clone(), result: None };
+                    let slot = |call: &fugato_model::chat::ToolCall| Slot {
+                        call: call.id.clone(),
+                        asked: false,
+                        result: None,
+                    };
                     let calls: Vec<Slot> = answer.message.tool_calls().map(slot).collect();
                     state.turn = if calls.is_empty() { Turn::Idle } else { Turn::Acting { calls } };
                 });
@@ -340,18 +347,13 @@ impl Run {
                 self.with_agent(*agent, |state| state.result(*index, UNCERTAIN.to_owned(), true));
             }
             EventKind::InputRequested { about, text, options, .. } => {
-                let question = Question {
-                    about: *about,
-                    text: text.clone(),
-                    options: options.clone(),
-                    answer: None,
-                    withdrawn: false,
-                };
+                if let Asked::Agent { agent, step, index } = *about {
+                    self.with_agent(agent, |state| state.ask(step, index));
+                }
+                let question =
+                    Question { about: *about, text: text.clone(), options: options.clone(), answer: None };
                 self.open_questions.insert(index(self.questions.len()));
                 self.questions.push(question);
-                if matches!(about, Asked::Agent { .. }) {
-                    self.waiting += 1;
-                }
             }
             EventKind::InputAnswered { question, answer } => self.answered(*question, answer),
             EventKind::MessageSent { to, text, .. } => {
@@ -565,13 +567,58 @@ impl Run {
     }
 
     fn answered(&mut self, question: u32, answer: &str) {
+        let is_open = self.is_open(question);
         let Some(asked) = self.questions.get_mut(question as usize) else { return };
         self.open_questions.remove(&question);
         asked.answer = Some(answer.to_owned());
-        if let Asked::Agent { agent, index, .. } = asked.about {
-            self.waiting = self.waiting.saturating_sub(1);
-            self.with_agent(agent, |state| state.result(index, answer.to_owned(), false));
+        match asked.about {
+            _ if !is_open => {}
+            Asked::Agent { agent, index, .. } => {
+                self.with_agent(agent, |state| state.result(index, answer.to_owned(), false));
+            }
+            // It waits for a slot like any other node.
+            Asked::Uncertain { node } if answer == REPEAT => {
+                self.leave_work(node);
+                self.make_ready(node);
+            }
+            Asked::Uncertain { .. } => {}
         }
+    }
+
+    /// Does anybody still wait for an answer to this?
+    pub fn is_open(&self, question: u32) -> bool {
+        self.questions.get(question as usize).is_some_and(|question| {
+            question.answer.is_none()
+                && match question.about {
+                    Asked::Agent { agent, step, index } => {
+                        self.agents.get(agent as usize).is_some_and(|state| state.asks(step, index))
+                    }
+                    Asked::Uncertain { node } => {
+                        self.node(node).is_some_and(|state| state.status == NodeStatus::Uncertain)
+                    }
+                }
+        })
+    }
+
+    /// Questions that somebody should answer, with their numbers, oldest first.
+    pub fn open_questions(&self) -> impl Iterator<Item = (u32, &Question)> {
+        let open = self.open_questions.iter().copied().filter(|at| self.is_open(*at));
+        open.filter_map(|at| Some((at, self.questions.get(at as usize)?)))
+    }
+
+    /// Whoever asked is gone: nobody waits for these answers.
+    fn forget_questions(&mut self, agent: u32) {
+        let questions = &self.questions;
+        let is_of = |at: &u32| {
+            let about = questions.get(*at as usize).map(|question| question.about);
+            matches!(about, Some(Asked::Agent { agent: a, .. }) if a == agent)
+        };
+        self.open_questions.retain(|at| !is_of(at));
+    }
+
+    /// Nodes that hold a slot.
+    pub(crate) fn busy(&self) -> u32 {
+        self.working.saturating_sub(self.waiting).saturating_sub(index(self.resting.len()))
     }
 
     fn pause_or_resume(&mut self, verb: Verb, target: &Target) {
@@ -602,39 +649,24 @@ impl Run {
         }
     }
 
-    /// Keeps the sets of agents that wait for their next step, and of those that are paused.
+    /// Keeps the sets of agents that wait for their next step, for a person, for a slot, or are paused.
     fn refresh(&mut self, agent: u32) {
         let Some(state) = self.agents.get(agent as usize) else { return };
+        match &state.turn {
+            Turn::Acting { .. } if state.waits_for_a_person() => drop(self.resting.insert(agent)),
+            // Whoever rested comes back with the next step, when a slot is free.
+            Turn::Idle => {}
+            Turn::Thinking | Turn::Acting { .. } | Turn::Stopped => drop(self.resting.remove(&agent)),
+        }
+        self.runnable.remove(&agent);
+        self.returning.remove(&agent);
+        self.paused.remove(&agent);
         if state.paused && state.is_live() {
             self.paused.insert(agent);
-        } else {
-            self.paused.remove(&agent);
         }
         if state.turn == Turn::Idle && !state.paused && self.ended.is_none() {
-            self.runnable.insert(agent);
-        } else {
-            self.runnable.remove(&agent);
-        }
-    }
-
-    /// Open questions with their numbers, oldest first.
-    pub fn open_questions(&self) -> impl Iterator<Item = (u32, &Question)> {
-        self.open_questions.iter().filter_map(|at| Some((*at, self.questions.get(*at as usize)?)))
-    }
-
-    pub(crate) fn questions_of(&self, agent: u32) -> Vec<u32> {
-        let of_agent =
-            |question: &Question| matches!(question.about, Asked::Agent { agent: a, .. } if a == agent);
-        self.open_questions().filter(|(_, question)| of_agent(question)).map(|(at, _)| at).collect()
-    }
-
-    fn withdraw_questions(&mut self, agent: u32) {
-        for at in self.questions_of(agent) {
-            self.open_questions.remove(&at);
-            self.waiting = self.waiting.saturating_sub(1);
-            if let Some(question) = self.questions.get_mut(at as usize) {
-                question.withdrawn = true;
-            }
+            let set = if self.resting.contains(&agent) { &mut self.returning } else { &mut self.runnable };
+            set.insert(agent);
         }
     }
 

@@ -75,7 +75,7 @@ impl Run {
         match self.agents.get(agent as usize) {
             Some(state) if state.turn == Turn::Stopped => AgentStatus::Stopped,
             Some(state) if state.paused => AgentStatus::Paused,
-            Some(_) if !self.questions_of(agent).is_empty() => AgentStatus::AwaitingInput,
+            Some(state) if state.waits_for_a_person() => AgentStatus::AwaitingInput,
             _ => AgentStatus::Running,
         }
     }

@@ -166,7 +166,8 @@ fn milliseconds(text: &str) -> Result<u64, CliError> {
         "h" => Some(3_600_000),
         _ => None,
     };
-    let found = digits.parse::<u64>().ok().zip(factor).and_then(|(number, factor)| number.checked_mul(factor));
+    let found =
+        digits.parse::<u64>().ok().zip(factor).and_then(|(number, factor)| number.checked_mul(factor));
     found.filter(|ms| *ms > 0).ok_or_else(|| {
         let shown = fugato_model::escape_for_terminal(text).into_owned();
         CliError::usage(words!(

@@ -11,6 +11,8 @@ mod recover;
 mod restart;
 mod tick;
 
+pub(crate) use answer::REPEAT;
+
 use crate::event::{By, Event, EventKind};
 use crate::input::{Input, Refusal};
 use crate::run::Run;

@@ -14,7 +14,7 @@ pub fn raise(recorder: &mut Recorder<'_>, limits: Limits) -> Result<(), Refusal>
         None => recorder.emit(EventKind::LimitsRaised { limits }),
         Some((Outcome::BudgetExhausted, ..)) => {
             recorder.emit(EventKind::LimitsRaised { limits });
-            look_at_effects(recorder);
+            doubt(recorder);
             crate::driver::reopen(recorder);
         }
         Some(_) => return super::refuse(words!("the run has ended", "运行已结束")),
@@ -25,11 +25,12 @@ pub fn raise(recorder: &mut Recorder<'_>, limits: Limits) -> Result<(), Refusal>
 pub fn recover(recorder: &mut Recorder<'_>, epoch: u64) {
     recorder.emit(EventKind::RunRecovered { epoch });
     if recorder.run.ended.is_none() {
-        look_at_effects(recorder);
+        doubt(recorder);
     }
 }
 
-fn look_at_effects(recorder: &mut Recorder<'_>) {
+/// Once-only effects that were cut short become questions, for a person or for the model that asked.
+pub fn doubt(recorder: &mut Recorder<'_>) {
     for key in recorder.run.uncertain() {
         match key {
             EffectKey::Tool { agent, step, index } => {

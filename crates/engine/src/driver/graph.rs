@@ -19,8 +19,7 @@ pub fn advance(recorder: &mut Recorder<'_>) -> bool {
         recorder.emit(EventKind::RunEnded { outcome: Outcome::Complete, reason, result });
         return true;
     }
-    let busy = run.working.saturating_sub(run.waiting);
-    if run.held || busy >= run.spec.limits.concurrent {
+    if run.held || run.busy() >= run.spec.limits.concurrent {
         return false;
     }
     let main_is_free = run.agent(MAIN).is_none_or(|(_, main)| !main.is_live());
@@ -92,8 +91,7 @@ fn agent_path(id: &str, attempt: u32) -> AgentPath {
     if attempt > 1 { AgentPath::new(&format!("{id}.{attempt}")) } else { AgentPath::new(id) }
 }
 
-/// Starts, or on an operator's word starts again, a script.
-pub fn start_script(recorder: &mut Recorder<'_>, node: u32, attempt: u32) {
+fn start_script(recorder: &mut Recorder<'_>, node: u32, attempt: u32) {
     let spec = recorder.run.spec.clone();
     let Some(PlanNode { work: Work::Script { args, .. }, .. }) = spec.plan.nodes.get(node as usize) else {
         return;
@@ -208,10 +206,15 @@ fn finish(recorder: &mut Recorder<'_>, node: u32, result: Result<(Value, Vec<Wor
     }
 }
 
+/// Nobody knows whether it happened, and a person gave it up: trying it another way could do it twice.
+pub fn give_up(recorder: &mut Recorder<'_>, node: u32, message: Words) {
+    fail(recorder, node, message, Fallback::No);
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fallback {
     Allowed,
-    /// It was cancelled, or it already ran inline.
+    /// It was cancelled, it already ran inline, or it may have happened.
     No,
 }
 

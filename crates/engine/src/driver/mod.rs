@@ -5,7 +5,7 @@
 mod graph;
 mod single;
 
-pub(crate) use graph::{node_ended, start_script};
+pub(crate) use graph::{give_up, node_ended};
 
 use crate::context;
 use crate::decide::Recorder;
@@ -21,8 +21,10 @@ pub fn advance(recorder: &mut Recorder<'_>) {
             abort(recorder, reason);
             return;
         }
+        let has_room = recorder.run.busy() < recorder.run.spec.limits.concurrent;
+        let returning = recorder.run.returning.first().copied().filter(|_| has_room);
         // One that must wait for the budget keeps those behind it waiting too: first come, first served.
-        if let Some(agent) = recorder.run.runnable.first().copied()
+        if let Some(agent) = recorder.run.runnable.first().copied().or(returning)
             && step(recorder, agent)
         {
             continue;

@@ -34,8 +34,10 @@ pub struct World {
     /// Conversations in the form they are sent; grows with each agent, rebuilt only when it was compacted.
     transcripts: Mutex<HashMap<u32, Conversation>>,
     /// What models are told of their tools, by access and whether there are skills: written once.
-    specs: Mutex<HashMap<(bool, bool), Arc<[ToolSpec]>>>,
+    specs: Mutex<HashMap<(bool, bool), Specs>>,
 }
+
+type Specs = Arc<[ToolSpec]>;
 
 #[derive(Clone, Debug)]
 struct Conversation {
@@ -146,7 +148,8 @@ impl World {
                 Job::Model(Box::pin(async move { ask(&models, &transcript, call).await }))
             }
             Effect::RunTool { call, .. } if call.name.starts_with("skill_") => {
-                let (call, visible, pinned) = (call.clone(), run.spec.visible.clone(), run.skills_used.clone());
+                let (call, visible, pinned) =
+                    (call.clone(), run.spec.visible.clone(), run.skills_used.clone());
                 Job::Process(Box::pin(async move { self.skill_tool(call, visible, pinned).await }))
             }
             Effect::RunTool { call, .. } if call.name == "read_value" => {
@@ -184,9 +187,12 @@ impl World {
     }
 
     /// World tools of the access, the skill tools if there are skills, then the engine's own.
-    fn tool_specs(&self, access: Access, has_skills: bool) -> Arc<[ToolSpec]> {
+    fn tool_specs(&self, access: Access, has_skills: bool) -> Specs {
         let mut known = self.specs.lock().unwrap_or_else(PoisonError::into_inner);
-        known.entry((access == Access::ReadWrite, has_skills)).or_insert_with(|| tool_specs(access, has_skills)).clone()
+        known
+            .entry((access == Access::ReadWrite, has_skills))
+            .or_insert_with(|| tool_specs(access, has_skills))
+            .clone()
     }
 
     fn context(&self, access: Access) -> ToolContext {
@@ -254,7 +260,9 @@ impl World {
                 let bytes = bytes.ok_or_else(|| format!("there is no value `{digest}`"))?;
                 shelf::page(&digest.to_string(), &bytes, &arguments)
             }
-            Named::Unknown(name) => Err(format!("there is no value `{name}`; expected artifact:NAME or sha256:…")),
+            Named::Unknown(name) => {
+                Err(format!("there is no value `{name}`; expected artifact:NAME or sha256:…"))
+            }
         });
         told(work.await.unwrap_or_else(|error| Err(format!("the tool broke off: {error}"))))
     }
@@ -342,7 +350,7 @@ struct Call {
     /// Messages the transcript had when this was prepared, and those after them.
     from: usize,
     messages: Vec<Arc<Message>>,
-    tools: Arc<[ToolSpec]>,
+    tools: Specs,
     step: u32,
     purpose: Purpose,
     max_tokens: Option<u32>,
@@ -397,7 +405,7 @@ const WRAP_UP: &str = "This is your last step. Answer now with the result you ha
 const SUMMARY: &str = "The conversation is about to be shortened. Write a summary for yourself: what the task is, what \
 you did, what you found (facts, numbers, file names), what is left to do. Call no tool.";
 
-fn tool_specs(access: Access, has_skills: bool) -> Arc<[ToolSpec]> {
+fn tool_specs(access: Access, has_skills: bool) -> Specs {
     let mut specs = tools::specs(match access {
         Access::ReadOnly => tools::Access::ReadOnly,
         Access::ReadWrite => tools::Access::ReadWrite,

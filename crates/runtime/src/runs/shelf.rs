@@ -49,7 +49,8 @@ impl Shelf {
         if let Some((key, digest)) = &used
             && pinned.get(key).is_some_and(|before| before != digest)
         {
-            let content = format!("`{key}` was changed since this run first read it; go on with what you read");
+            let content =
+                format!("`{key}` was changed since this run first read it; go on with what you read");
             return Given { content, is_error: true, used: None };
         }
         match answer {
@@ -62,7 +63,9 @@ impl Shelf {
         self.found.get_or_init(|| {
             let names: HashSet<&str> = names.lines().collect();
             let all = (self.find)();
-            let is_visible = |skill: &&Installed| skill.head.name.as_ref().is_some_and(|name| names.contains(name.as_str()));
+            let is_visible = |skill: &&Installed| {
+                skill.head.name.as_ref().is_some_and(|name| names.contains(name.as_str()))
+            };
             Inventory::new(all.all().iter().filter(is_visible).cloned().collect())
         })
     }
@@ -92,9 +95,10 @@ pub fn specs() -> Vec<ToolSpec> {
 pub fn read_value_spec() -> ToolSpec {
     ToolSpec {
         name: "read_value".into(),
-        description: "Read a value that was too long to be shown, by its reference: artifact:NAME or sha256:…. When \
+        description:
+            "Read a value that was too long to be shown, by its reference: artifact:NAME or sha256:…. When \
                       there is more, call again with the offset it names."
-            .into(),
+                .into(),
         parameters: json!({
             "type": "object",
             "properties": {
@@ -138,7 +142,8 @@ impl SkillFiles for Files {
     }
 
     fn list(&self, skill: &Installed) -> Result<Vec<RelPath>, ToolError> {
-        let failed = |error: FileError| ToolError::Unreadable { path: String::new(), problem: error.words().en };
+        let failed =
+            |error: FileError| ToolError::Unreadable { path: String::new(), problem: error.words().en };
         Ok(SkillDir::open(&skill.dir).map_err(failed)?.list())
     }
 }
@@ -191,7 +196,8 @@ mod tests {
         let pinned = BTreeMap::from([first.used.unwrap()]);
         let again = shelf.call(&call("skill_read", json!({"name": "method"})), "method", &pinned);
         assert!(!again.is_error);
-        std::fs::write(dir.path().join("method/SKILL.md"), "---\nname: method\ndescription: d\n---\nNEW\n").unwrap();
+        std::fs::write(dir.path().join("method/SKILL.md"), "---\nname: method\ndescription: d\n---\nNEW\n")
+            .unwrap();
         let changed = shelf.call(&call("skill_read", json!({"name": "method"})), "method", &pinned);
         assert!(changed.is_error && !changed.content.contains("NEW"), "{}", changed.content);
     }

@@ -32,7 +32,10 @@ impl Store {
                 .map_err(sql)?;
             known.ok_or_else(|| StoreError::UnknownRun { id: run.clone() })?;
             connection
-                .execute("INSERT INTO commands (run, body, issued_at) VALUES (?1, ?2, ?3)", (&run, &body, now()))
+                .execute(
+                    "INSERT INTO commands (run, body, issued_at) VALUES (?1, ?2, ?3)",
+                    (&run, &body, now()),
+                )
                 .map_err(sql)?;
             Ok(connection.last_insert_rowid())
         };
@@ -47,7 +50,8 @@ impl Reader {
             let mut statement = self.connection.prepare_cached(
                 "SELECT id, body FROM commands WHERE run = ?1 AND id > ?2 AND answer IS NULL ORDER BY id",
             )?;
-            let rows = statement.query_map((run, after), |row| Ok(Waiting { id: row.get(0)?, body: row.get(1)? }))?;
+            let rows = statement
+                .query_map((run, after), |row| Ok(Waiting { id: row.get(0)?, body: row.get(1)? }))?;
             rows.collect()
         };
         collect().map_err(|error| self.sql(&error))

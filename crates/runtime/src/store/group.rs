@@ -71,7 +71,8 @@ impl<'c> Group<'c> {
             return Ok(Err(refusal));
         }
         open.add(batch);
-        command::answer(self.connection, batch).map_err(|error| StoreError::sql(&self.place.database, &error))?;
+        command::answer(self.connection, batch)
+            .map_err(|error| StoreError::sql(&self.place.database, &error))?;
         if open.pending.body.len() > chunk::FULL_AT {
             write(self.connection, open).map_err(|error| self.sql(&error))?;
         }

@@ -45,7 +45,8 @@ pub const MIGRATIONS: &[&str] = &[
         name TEXT PRIMARY KEY,
         run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE
     ) WITHOUT ROWID;
-", "
+",
+    "
     CREATE TABLE commands (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
@@ -54,7 +55,8 @@ pub const MIGRATIONS: &[&str] = &[
         answer TEXT
     );
     CREATE INDEX commands_open ON commands (run, id) WHERE answer IS NULL;
-"];
+",
+];
 
 /// How long a writer waits for another process to finish its transaction.
 const PATIENCE: Duration = Duration::from_secs(10);
