@@ -54,12 +54,12 @@ pub struct HowArgs {
     /// Stop when the run has worked this long (`90s`, `10m`, `2h`)
     #[arg(long, value_name = "TIME")]
     pub budget_time: Option<String>,
-    /// Model calls one agent may make
-    #[arg(long, value_name = "N", default_value_t = 50)]
-    pub steps: u32,
-    /// At most this many nodes at once
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    pub concurrent: u32,
+    /// Model calls one agent may make [default: 50]
+    #[arg(long, value_name = "N")]
+    pub steps: Option<u32>,
+    /// At most this many nodes at once [default: 4]
+    #[arg(long, value_name = "N")]
+    pub concurrent: Option<u32>,
     /// Print each event as one line of JSON
     #[arg(long)]
     pub jsonl: bool,
@@ -80,13 +80,15 @@ impl HowArgs {
         Watching { jsonl: self.jsonl, no_input: self.no_input }
     }
 
-    pub fn limits(&self) -> Result<Limits, CliError> {
-        let micro_usd = match self.budget_usd {
-            None => None,
+    /// The limits a run has, with what was given on the command line.
+    pub fn limits(&self, before: &Limits) -> Result<Limits, CliError> {
+        let mut limits = before.clone();
+        match self.budget_usd {
+            None => {}
             Some(usd) if usd.is_finite() && (0.0..1e9).contains(&usd) =>
             {
                 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked range")]
-                Some((usd * 1e6) as u64)
+                limits.micro_usd.replace((usd * 1e6) as u64);
             }
             Some(usd) => {
                 return Err(CliError::usage(words!(
@@ -94,21 +96,17 @@ impl HowArgs {
                     "--budget-usd：值为 {usd}，应在 0 到 1e9 之间"
                 )));
             }
-        };
-        if self.concurrent == 0 {
-            return Err(CliError::usage(words!("--concurrent must be at least 1", "--concurrent 至少为 1")));
         }
-        if self.steps == 0 {
-            return Err(CliError::usage(words!("--steps must be at least 1", "--steps 至少为 1")));
+        for (flag, given) in [("--concurrent", self.concurrent), ("--steps", self.steps)] {
+            if given == Some(0) {
+                return Err(CliError::usage(words!("{flag} must be at least 1", "{flag} 至少为 1")));
+            }
         }
-        Ok(Limits {
-            micro_usd,
-            tokens: self.budget_tokens,
-            wall_ms: self.budget_time.as_deref().map(milliseconds).transpose()?,
-            steps: self.steps,
-            concurrent: self.concurrent,
-            ..Limits::default()
-        })
+        limits.concurrent = self.concurrent.unwrap_or(limits.concurrent);
+        limits.steps = self.steps.unwrap_or(limits.steps);
+        limits.tokens = self.budget_tokens.or(limits.tokens);
+        limits.wall_ms = self.budget_time.as_deref().map(milliseconds).transpose()?.or(limits.wall_ms);
+        Ok(limits)
     }
 }
 
@@ -130,7 +128,7 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
         sets: sets(&args.how.sets)?,
         rates: models.rate(&model).map(|rate| (model.clone(), rate)).into_iter().collect(),
         model,
-        limits: args.how.limits()?,
+        limits: args.how.limits(&Limits::default())?,
         catalog: visible.catalog,
         visible: visible.names,
         utc_offset: 0,
