@@ -24,7 +24,8 @@ pub struct PlanArgs {
 
 pub fn run(args: &PlanArgs, app: &mut App) -> Outcome {
     let skill = find_skill(&args.skill, &args.selection, app)?;
-    let started = Started { arguments: args.arguments.join(" "), ..Started::default() };
+    let installed = super::start::installed(&args.selection, app);
+    let started = Started { arguments: args.arguments.join(" "), installed, ..Started::default() };
     let (spec, warnings) = plan_run(&skill, &started).map_err(|error| start_error(&error, &skill))?;
     for warning in &warnings {
         let text = crate::render::report(warning, &app.out);

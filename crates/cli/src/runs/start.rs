@@ -12,7 +12,7 @@ use fugato_model::{Exit, words};
 use fugato_runtime::models::{ModelSettings, Models};
 use fugato_runtime::runs::{Control, End, Notice, Session, StartError, Started, World, plan_run};
 use fugato_runtime::store::Store;
-use fugato_skill::Installed;
+use fugato_skill::{Installed, Inventory};
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
@@ -111,7 +111,8 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
         model,
         limits: args.how.limits()?,
         catalog: String::new(),
-        utc_offset: 0,
+        moment: None,
+        installed: installed(&args.selection, app),
     };
     let (spec, warnings) = plan_run(&skill, &started).map_err(|error| start_error(&error, &skill))?;
     for warning in &warnings {
@@ -149,6 +150,11 @@ pub fn find_skill(name: &str, selection: &SkillSelection, app: &App) -> Result<I
     }
     let inventory = app.discover(&app.roots(selection, None)?).inventory;
     inventory.get(name).cloned().ok_or_else(|| unknown_skill(name, &inventory))
+}
+
+/// What phases may name besides their own parts. A skill that is run by its path may name installed ones, too.
+pub fn installed(selection: &SkillSelection, app: &App) -> Arc<Inventory> {
+    Arc::new(app.roots(selection, None).map(|roots| app.discover(&roots).inventory).unwrap_or_default())
 }
 
 fn sets(given: &[String]) -> Result<BTreeMap<String, serde_json::Value>, CliError> {

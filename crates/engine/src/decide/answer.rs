@@ -19,7 +19,12 @@ pub fn answer(recorder: &mut Recorder<'_>, question: u32, answer: String) -> Res
     }
     let about = asked.about;
     match about {
-        Asked::Agent { .. } => recorder.emit(EventKind::InputAnswered { question, answer }),
+        Asked::Agent { .. } => {
+            if let Err(why) = asked.wants.answer_type.read(&answer, &asked.options) {
+                return refuse(why);
+            }
+            recorder.emit(EventKind::InputAnswered { question, answer });
+        }
         Asked::Uncertain { node } => {
             let attempt = recorder.run.node(node).map_or(1, |state| state.attempt + 1);
             match answer.as_str() {

@@ -5,7 +5,8 @@ use crate::driver::agent_ended;
 use crate::effect::EffectKey;
 use crate::event::{Asked, EffectClass, EventKind, Verdict};
 use crate::input::Completion;
-use crate::plan::Access;
+use crate::plan::{Access, PlanNode};
+use crate::question::Wants;
 use fugato_model::chat::{Answer, ModelFault, ToolCall};
 use std::sync::Arc;
 
@@ -94,6 +95,10 @@ fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: Too
     let limit = recorder.run.spec.limits.calls_per_answer;
     let event = if index >= limit {
         refused(format!("not run: one answer may ask for at most {limit} tool calls"))
+    } else if call.name == ASK
+        && let Err(why) = Wants::of(&call.arguments, plan_of(recorder, agent))
+    {
+        refused(why)
     } else if call.name == ASK {
         let text = |key: &str| call.arguments.get(key).and_then(|v| v.as_str()).map(str::to_owned);
         let options = call.arguments.get("options").and_then(|v| v.as_array());
@@ -117,6 +122,10 @@ fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: Too
         }
     };
     recorder.emit(event);
+}
+
+fn plan_of<'r>(recorder: &'r Recorder<'_>, agent: u32) -> Option<&'r PlanNode> {
+    recorder.run.agents.get(agent as usize)?.node.and_then(|node| recorder.run.plan_node(node))
 }
 
 fn stop(recorder: &mut Recorder<'_>, agent: u32, verdict: Verdict) {

@@ -7,6 +7,7 @@ use crate::event::{AfterFailure, AgentPath, EventKind, Outcome, Verdict};
 use crate::input::Completion;
 use crate::plan::{Access, PlanNode, Work};
 use fugato_model::{Words, words};
+use fugato_skill::VarName;
 use serde_json::{Value, json};
 
 /// Starts one node, or ends the run when none is left. `false`: nothing can be decided now.
@@ -42,16 +43,18 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
         return;
     };
     let (attempt, is_inline) = (state.attempt + 1, state.inline);
-    if let Some(missing) = unmet(recorder, plan) {
+    let is_fallback = is_inline && !matches!(plan.work, Work::Inline { .. });
+    // The main agent may do without what the subagent could not: that is what a fallback is for.
+    if !is_fallback && let Some(missing) = unmet(recorder, plan) {
         return fail(recorder, node, missing, Fallback::Allowed);
     }
     match &plan.work {
-        Work::Agent { .. } | Work::Script { .. } if is_inline => {
+        Work::Agent { .. } | Work::Script { .. } if is_fallback => {
             inline_fallback(recorder, node, attempt, plan);
         }
         Work::Agent { agent_type, access, skill, instructions, args, relevant, model, .. } => {
-            let args = match bridge::render(args, &recorder.run.variables) {
-                Ok((args, _)) => args,
+            let (args, warnings) = match bridge::render(args, &recorder.run.variables) {
+                Ok(rendered) => rendered,
                 Err(error) => return fail(recorder, node, error, Fallback::Allowed),
             };
             let prompt = bridge::subagent_prompt(
@@ -63,6 +66,7 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
                 plan.output.as_deref(),
             );
             recorder.emit(EventKind::NodeStarted { node, attempt, arguments: None });
+            warn(recorder, node, warnings);
             recorder.emit(EventKind::AgentStarted {
                 agent: AgentPath::new(&plan.id),
                 node: Some(node),
@@ -74,9 +78,11 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
             });
         }
         Work::Script { .. } => start_script(recorder, node, attempt),
-        Work::Inline { section, .. } => match bridge::render(section, &recorder.run.variables) {
-            Ok((prompt, _)) => {
+        Work::Inline { section, sets } => match bridge::render(section, &recorder.run.variables) {
+            Ok((section, warnings)) => {
+                let prompt = bridge::inline_prompt(section, sets);
                 recorder.emit(EventKind::NodeStarted { node, attempt, arguments: None });
+                warn(recorder, node, warnings);
                 in_main(recorder, node, Access::ReadWrite, prompt);
             }
             Err(error) => fail(recorder, node, error, Fallback::No),
@@ -90,14 +96,22 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
 /// Starts, or on an operator's word starts again, a script.
 pub fn start_script(recorder: &mut Recorder<'_>, node: u32, attempt: u32) {
     let spec = recorder.run.spec.clone();
-    let Some(PlanNode { work: Work::Script { args, .. }, .. }) = spec.plan.nodes.get(node as usize) else {
+    let Some(PlanNode { work: Work::Script { args, relevant, .. }, .. }) =
+        spec.plan.nodes.get(node as usize)
+    else {
         return;
     };
     match bridge::render(args, &recorder.run.variables) {
-        Ok((args, _)) => {
-            let context = Value::Object(recorder.run.variables.clone().into_iter().collect());
+        Ok((args, warnings)) => {
+            // Not every variable: the context of each script stands in the log, which must not grow with their square.
+            let built_in = VarName::BUILT_IN.into_iter();
+            let names = built_in.chain(relevant.iter().map(String::as_str));
+            let known = names.filter_map(|name| Some((name, recorder.run.variables.get(name)?)));
+            let context: serde_json::Map<String, Value> =
+                known.map(|(name, value)| (name.to_owned(), value.clone())).collect();
             let arguments = Some(json!({"args": args, "context": context}));
             recorder.emit(EventKind::NodeStarted { node, attempt, arguments });
+            warn(recorder, node, warnings);
         }
         Err(error) => fail(recorder, node, error, Fallback::Allowed),
     }
@@ -105,18 +119,19 @@ pub fn start_script(recorder: &mut Recorder<'_>, node: u32, attempt: u32) {
 
 /// The sub-skill in the main conversation, with the rights of its declared type.
 fn inline_fallback(recorder: &mut Recorder<'_>, node: u32, attempt: u32, plan: &PlanNode) {
-    let (skill, instructions, args, access) = match &plan.work {
-        Work::Agent { skill, instructions, args, access, .. } => (skill, instructions, args, *access),
-        Work::Script { skill, instructions, args, .. } => (skill, instructions, args, Access::ReadOnly),
+    let (skill, instructions, args, relevant) = match &plan.work {
+        Work::Agent { skill, instructions, args, relevant, .. }
+        | Work::Script { skill, instructions, args, relevant, .. } => (skill, instructions, args, relevant),
         _ => return,
     };
     match bridge::render(args, &recorder.run.variables) {
-        Ok((args, _)) => {
+        Ok((args, warnings)) => {
+            let variables = &recorder.run.variables;
             let output = plan.output.as_deref();
-            let prompt =
-                bridge::subagent_prompt(skill, instructions, &args, &[], &recorder.run.variables, output);
+            let prompt = bridge::subagent_prompt(skill, instructions, &args, relevant, variables, output);
             recorder.emit(EventKind::NodeStarted { node, attempt, arguments: None });
-            in_main(recorder, node, access, prompt);
+            warn(recorder, node, warnings);
+            in_main(recorder, node, plan.access(), prompt);
         }
         Err(error) => fail(recorder, node, error, Fallback::No),
     }
@@ -148,7 +163,12 @@ pub fn node_ended(recorder: &mut Recorder<'_>, node: u32, completion: Completion
             recorder.emit(EventKind::NodeCompleted { node, value: Value::Null, warnings: Vec::new() });
         }
         Completion::Script { stdout } => {
-            finish(recorder, node, bridge::from_program(&stdout, output.as_deref()));
+            let result = bridge::from_program(&stdout, output.as_deref());
+            // A value that is the text needs no second copy of it.
+            if !matches!(&result, Ok((Value::String(text), _)) if text == stdout.trim()) {
+                recorder.emit(EventKind::NodePrinted { node, stdout });
+            }
+            finish(recorder, node, result);
         }
         Completion::ScriptFailed { message } => fail(recorder, node, message, Fallback::Allowed),
         Completion::Answered { .. } | Completion::ModelFailed { .. } | Completion::Tool { .. } => {}
@@ -156,13 +176,23 @@ pub fn node_ended(recorder: &mut Recorder<'_>, node: u32, completion: Completion
 }
 
 /// The agent of a node ended.
-pub fn agent_ended(recorder: &mut Recorder<'_>, node: u32, verdict: Verdict) {
-    let output = recorder.run.plan_node(node).and_then(|plan| plan.output.clone());
+pub fn agent_ended(recorder: &mut Recorder<'_>, agent: u32, node: u32, verdict: Verdict) {
+    let spec = recorder.run.spec.clone();
+    let plan = spec.plan.nodes.get(node as usize);
     match verdict {
-        Verdict::Submitted { value } => {
-            finish(recorder, node, bridge::from_submitted(value, output.as_deref()));
+        Verdict::Submitted { .. } | Verdict::Answered { .. } => {
+            match bridge::result_of(verdict, plan.and_then(|plan| plan.output.as_deref()), schema(plan)) {
+                Ok((value, warnings)) => {
+                    recorder.emit(EventKind::NodeCompleted { node, value, warnings });
+                }
+                Err(unusable) if unusable.can_be_repaired && may_repair(recorder, node) => {
+                    let why = &unusable.message.en;
+                    let prompt = format!("Your result cannot be used: {why}. Correct it and return it again, whole.");
+                    recorder.emit(EventKind::AgentContinued { agent, node, prompt });
+                }
+                Err(unusable) => fail(recorder, node, unusable.message, Fallback::Allowed),
+            }
         }
-        Verdict::Answered { text } => finish(recorder, node, bridge::from_text(&text, output.as_deref())),
         Verdict::LimitReached { limit, text } => {
             let partial: String = text.chars().take(200).collect();
             let message = words!(
@@ -178,6 +208,24 @@ pub fn agent_ended(recorder: &mut Recorder<'_>, node: u32, verdict: Verdict) {
             let message = words!("cancelled by the operator", "已被操作者取消");
             fail(recorder, node, message, Fallback::No);
         }
+    }
+}
+
+fn schema(plan: Option<&PlanNode>) -> Option<&Value> {
+    match plan.map(|plan| &plan.work) {
+        Some(Work::Agent { schema, .. }) => schema.as_ref(),
+        _ => None,
+    }
+}
+
+/// One turn to correct a result, no second one.
+fn may_repair(recorder: &Recorder<'_>, node: u32) -> bool {
+    recorder.run.node(node).is_some_and(|state| !state.repaired)
+}
+
+fn warn(recorder: &mut Recorder<'_>, node: u32, warnings: Vec<Words>) {
+    if !warnings.is_empty() {
+        recorder.emit(EventKind::NodeWarned { node, warnings });
     }
 }
 
@@ -202,8 +250,9 @@ fn fail(recorder: &mut Recorder<'_>, node: u32, message: Words, fallback: Fallba
     else {
         return;
     };
-    let was_inline = recorder.run.node(node).is_some_and(|state| state.inline);
-    let then = match (wants_inline && !was_inline && fallback == Fallback::Allowed, optional) {
+    // What may have happened is not done again by falling back.
+    let no_again = recorder.run.node(node).is_some_and(|state| state.inline || state.had_uncertain_effect);
+    let then = match (wants_inline && !no_again && fallback == Fallback::Allowed, optional) {
         (true, _) => AfterFailure::Inline,
         (false, true) => AfterFailure::Null,
         (false, false) => AfterFailure::Abort,

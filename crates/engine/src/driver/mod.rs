@@ -36,7 +36,7 @@ pub fn advance(recorder: &mut Recorder<'_>) {
 /// An agent ended: its node has a result or a failure; without a node, the run has.
 pub fn agent_ended(recorder: &mut Recorder<'_>, agent: u32, verdict: Verdict) {
     match recorder.run.agents.get(agent as usize).and_then(|state| state.node) {
-        Some(node) => graph::agent_ended(recorder, node, verdict),
+        Some(node) => graph::agent_ended(recorder, agent, node, verdict),
         None => single::agent_ended(recorder, verdict),
     }
 }

@@ -3,12 +3,15 @@
 //! Reconcile, do not remember: after every commit the session compares what the run wants with what is under way. A
 //! session that takes over after a crash starts with nothing under way; that is the whole of recovery.
 
+mod artifact;
 mod journal;
+mod moment;
 mod perform;
 mod session;
 mod start;
 
 pub use journal::{JournalError, decode, encode, load};
+pub use moment::Moment;
 pub use perform::World;
 pub use session::{Control, End, Notice, RunError, Session};
 pub use start::{StartError, Started, plan_run};

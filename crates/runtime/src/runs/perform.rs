@@ -1,6 +1,7 @@
 //! Doing what a run wants: asking models, running tools and scripts. Each ends in exactly one outcome, or in none when
 //! it was stopped.
 
+use super::artifact;
 use super::session::Notice;
 use crate::models::{About, Delta, ModelRequest, Models, ToolChoice, Transcript, call_with_retries};
 use crate::tools::{self, ToolContext};
@@ -10,7 +11,7 @@ use fugato_model::chat::{Message, ToolCall, ToolSpec};
 use serde_json::json;
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
@@ -111,14 +112,21 @@ impl World {
             }
             Effect::RunTool { agent, call, .. } => {
                 let access = run.agent(agent.as_str()).map_or(Access::ReadOnly, |(_, state)| state.access);
-                let (call, agent) = (call.clone(), agent.to_string());
-                Job::Process(Box::pin(async move { self.tool(&agent, &call, access, token, live).await }))
-            }
-            Effect::RunScript { node, skill, entry, arguments, .. } => {
-                let (node, skill, entry, arguments) =
-                    (node.clone(), skill.clone(), entry.clone(), arguments.clone());
+                let (mut call, agent) = (call.clone(), agent.to_string());
+                let artifact = artifact::wanted(&call, run);
                 Job::Process(Box::pin(async move {
-                    self.script(&node, &skill, &entry, &arguments, token, live).await
+                    if let Some(Err(error)) = artifact.map(|it| it.place(&mut call, &self.scratch)) {
+                        let content = format!("the value cannot be put into a file: {error}");
+                        return Completion::Tool { content, is_error: true };
+                    }
+                    self.tool(&agent, &call, access, token, live).await
+                }))
+            }
+            Effect::RunScript { node, skill, dir, entry, arguments, .. } => {
+                let (node, entry, arguments) = (node.clone(), entry.clone(), arguments.clone());
+                let dir = dir.as_ref().map_or_else(|| self.skill_dir.join(skill), PathBuf::from);
+                Job::Process(Box::pin(async move {
+                    self.script(&node, &dir, &entry, &arguments, token, live).await
                 }))
             }
             Effect::Noop => Job::Model(Box::pin(async { Completion::Noop })),
@@ -164,20 +172,19 @@ impl World {
     async fn script(
         &self,
         node: &str,
-        skill: &str,
+        dir: &Path,
         entry: &str,
         arguments: &serde_json::Value,
         token: CancellationToken,
         live: UnboundedSender<Notice>,
     ) -> Completion {
         let failed = |message| Completion::ScriptFailed { message };
-        let (Ok(skill), Ok(entry)) = (RelPath::parse(skill), RelPath::parse(entry)) else {
+        let Ok(entry) = RelPath::parse(entry) else {
             return failed(fugato_model::words!("the script's path is not usable", "脚本路径无法使用"));
         };
-        let dir = self.skill_dir.join(skill.as_str());
         let context = self.context(Access::ReadWrite);
         let _ = live.send(Notice::Live { agent: node.to_owned(), text: String::new() });
-        match tools::script::run(&dir, &entry, arguments, &context, token).await {
+        match tools::script::run(dir, &entry, arguments, &context, token).await {
             Ok(stdout) => Completion::Script { stdout },
             Err(failure) => failed(failure.words()),
         }
@@ -264,6 +271,14 @@ fn tool_specs(access: Access) -> Vec<ToolSpec> {
             "properties": {
                 "question": {"type": "string"},
                 "options": {"type": "array", "items": {"type": "string"}},
+                "type": {
+                    "enum": ["text", "number", "boolean", "json", "choice"],
+                    "description": "The form of the answer (default text); choice: one of the options",
+                },
+                "variable": {
+                    "type": "string",
+                    "description": "In an inline phase: the variable that takes the answer",
+                },
             },
             "required": ["question"],
         }),
