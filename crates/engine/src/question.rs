@@ -47,7 +47,10 @@ impl AnswerType {
             Self::Text => Ok(Value::String(text.to_owned())),
             Self::Number => match serde_json::from_str(said) {
                 Ok(value @ Value::Number(_)) => Ok(value),
-                _ => Err(words!("`{said}` is not a number, such as 3 or -0.5", "`{said}` 不是数字（例如 3、-0.5）")),
+                _ => Err(words!(
+                    "`{said}` is not a number, such as 3 or -0.5",
+                    "`{said}` 不是数字（例如 3、-0.5）"
+                )),
             },
             Self::Boolean => match said.to_lowercase().as_str() {
                 "true" | "yes" | "y" | "1" | "是" | "对" | "好" => Ok(Value::Bool(true)),
@@ -88,7 +91,8 @@ impl Wants {
                 })?
             }
         };
-        let has_options = arguments.get("options").and_then(Value::as_array).is_some_and(|list| !list.is_empty());
+        let has_options =
+            arguments.get("options").and_then(Value::as_array).is_some_and(|list| !list.is_empty());
         if answer_type == AnswerType::Choice && !has_options {
             return Err("`type: choice` needs `options`".to_owned());
         }

@@ -87,10 +87,7 @@ pub fn read_phases(
 }
 
 /// The side file a SKILL.md names, if it is there. One that is not is told by `skill`, at the place that names it.
-fn side_file(
-    dir: &SkillDir,
-    skill_text: &str,
-) -> Result<Option<(RelPath, String)>, (RelPath, FileError)> {
+fn side_file(dir: &SkillDir, skill_text: &str) -> Result<Option<(RelPath, String)>, (RelPath, FileError)> {
     let head = read_skill(SkillText { dir_name: "", path: "", bytes: skill_text.as_bytes() }).head;
     let Some(file) = head.phases_file.as_deref().and_then(|file| RelPath::parse(file).ok()) else {
         return Ok(None);
@@ -328,7 +325,11 @@ mod tests {
     fn phases_inside_phases_have_a_depth_and_are_told() {
         let root = tempfile::tempdir().unwrap();
         for at in 0..12 {
-            write(root.path(), &format!("s{at}/SKILL.md"), &phased(&format!("s{at}"), &[&format!("s{}", at + 1)]));
+            write(
+                root.path(),
+                &format!("s{at}/SKILL.md"),
+                &phased(&format!("s{at}"), &[&format!("s{}", at + 1)]),
+            );
         }
         write(root.path(), "s12/SKILL.md", "---\nname: s12\ndescription: d\n---\n");
         let deep = read_installed(root.path(), "s0");

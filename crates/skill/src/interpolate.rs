@@ -100,6 +100,14 @@ impl Template {
         }
     }
 
+    pub(crate) fn forget_places(&mut self) {
+        for piece in &mut self.pieces {
+            if let Piece::Reference(reference) = piece {
+                (reference.place, reference.position) = (Place::default(), None);
+            }
+        }
+    }
+
     /// Changes every place: for text that stands in its file in another form (quoted, folded).
     pub(crate) fn map_places(&mut self, map: &impl Fn(Place) -> Place) {
         for piece in &mut self.pieces {

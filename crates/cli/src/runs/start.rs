@@ -94,7 +94,7 @@ impl HowArgs {
 }
 
 pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
-    let skill = find_skill(&args.skill, &args.selection, app)?;
+    let (skill, installed) = find_among(&args.skill, &args.selection, app)?;
     let models = Models::from_env(&env_var, ModelSettings::default());
     let model = match &args.how.model {
         Some(model) => pinned(model, app),
@@ -112,7 +112,7 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
         limits: args.how.limits()?,
         catalog: String::new(),
         moment: None,
-        installed: installed(&args.selection, app),
+        installed,
     };
     let (spec, warnings) = plan_run(&skill, &started).map_err(|error| start_error(&error, &skill))?;
     for warning in &warnings {
@@ -141,20 +141,22 @@ fn pinned(model: &str, app: &App) -> String {
     }
 }
 
-pub fn find_skill(name: &str, selection: &SkillSelection, app: &App) -> Result<Installed, CliError> {
+/// The skill, and what its phases may name besides their own parts. One that is run by its path may name installed ones, too.
+pub fn find_among(
+    name: &str,
+    selection: &SkillSelection,
+    app: &App,
+) -> Result<(Installed, Arc<Inventory>), CliError> {
     let path = app.places.cwd.join(name);
+    let inventory = app.discover(&app.roots(selection, None)?).inventory;
     if (name.contains('/') || name.starts_with('.')) && path.exists() {
         let found = fugato_runtime::discover_paths(&[path]).inventory;
         let skill = found.all().first().cloned();
-        return skill.filter(|skill| skill.usable).ok_or_else(|| unknown_skill(name, &found));
+        let skill = skill.filter(|skill| skill.usable).ok_or_else(|| unknown_skill(name, &found))?;
+        return Ok((skill, Arc::new(inventory)));
     }
-    let inventory = app.discover(&app.roots(selection, None)?).inventory;
-    inventory.get(name).cloned().ok_or_else(|| unknown_skill(name, &inventory))
-}
-
-/// What phases may name besides their own parts. A skill that is run by its path may name installed ones, too.
-pub fn installed(selection: &SkillSelection, app: &App) -> Arc<Inventory> {
-    Arc::new(app.roots(selection, None).map(|roots| app.discover(&roots).inventory).unwrap_or_default())
+    let skill = inventory.get(name).cloned().ok_or_else(|| unknown_skill(name, &inventory))?;
+    Ok((skill, Arc::new(inventory)))
 }
 
 fn sets(given: &[String]) -> Result<BTreeMap<String, serde_json::Value>, CliError> {

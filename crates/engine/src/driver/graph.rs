@@ -96,8 +96,7 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
 /// Starts, or on an operator's word starts again, a script.
 pub fn start_script(recorder: &mut Recorder<'_>, node: u32, attempt: u32) {
     let spec = recorder.run.spec.clone();
-    let Some(PlanNode { work: Work::Script { args, relevant, .. }, .. }) =
-        spec.plan.nodes.get(node as usize)
+    let Some(PlanNode { work: Work::Script { args, relevant, .. }, .. }) = spec.plan.nodes.get(node as usize)
     else {
         return;
     };
@@ -187,7 +186,8 @@ pub fn agent_ended(recorder: &mut Recorder<'_>, agent: u32, node: u32, verdict: 
                 }
                 Err(unusable) if unusable.can_be_repaired && may_repair(recorder, node) => {
                     let why = &unusable.message.en;
-                    let prompt = format!("Your result cannot be used: {why}. Correct it and return it again, whole.");
+                    let prompt =
+                        format!("Your result cannot be used: {why}. Correct it and return it again, whole.");
                     recorder.emit(EventKind::AgentContinued { agent, node, prompt });
                 }
                 Err(unusable) => fail(recorder, node, unusable.message, Fallback::Allowed),

@@ -32,7 +32,8 @@ pub(super) fn follow(
     installed: &Inventory,
 ) -> Leads {
     let root = dir.dir().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut walk = Walk { way: vec![(identity(&dir.dir().join(file)), root)], ended: HashSet::new(), installed };
+    let mut walk =
+        Walk { way: vec![(identity(&dir.dir().join(file)), root)], ended: HashSet::new(), installed };
     walk.visit(path, found)
 }
 

@@ -63,8 +63,11 @@ pub fn plan_run(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Di
         None => (Plan::default(), BTreeMap::new(), Some(prompt::body(&text).trim().to_owned()), false),
     };
     let diagnostics = read.diagnostics;
-    let digests: BTreeMap<String, Digest> =
-        read.sub_skills.iter().map(|(path, sub)| (path.to_string(), digest_bytes(sub.text.as_bytes()))).collect();
+    let digests: BTreeMap<String, Digest> = read
+        .sub_skills
+        .iter()
+        .map(|(path, sub)| (path.to_string(), digest_bytes(sub.text.as_bytes())))
+        .collect();
     let moment = started.moment.clone().unwrap_or_else(Moment::now);
     let today = moment.date();
     let mut context = nulls;

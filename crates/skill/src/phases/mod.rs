@@ -203,6 +203,22 @@ pub fn named_skills(source: Source<'_>) -> Vec<RelPath> {
 }
 
 impl Phased {
+    /// The same without anything that says where it stands: equal for two files that mean the same.
+    #[must_use]
+    pub fn meaning(mut self) -> Self {
+        (self.file, self.body_start) = (String::new(), 0);
+        for phase in &mut self.phases {
+            (phase.place, phase.section) = (Place::default(), None);
+            phase.dependency_places.clear();
+            for subagent in &mut phase.subagents {
+                (subagent.place, subagent.output_place) = (Place::default(), Place::default());
+                subagent.requires.iter_mut().for_each(|required| required.place = Place::default());
+                subagent.args.forget_places();
+            }
+        }
+        self
+    }
+
     /// The Markdown an inline phase runs: its section, or the whole body. `skill_text` is the SKILL.md that was read.
     pub fn markdown<'t>(&self, phase: &Phase, skill_text: &'t str) -> &'t str {
         let range = phase.section.clone().unwrap_or(self.body_start..skill_text.len());
