@@ -199,6 +199,12 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         warnings: Vec<Words>,
     },
+    /// Something a person should know of a node that goes on nevertheless.
+    #[serde(rename = "node.warned")]
+    NodeWarned { node: u32, warnings: Vec<Words> },
+    /// What a program wrote, as it wrote it; the value made of it follows.
+    #[serde(rename = "node.printed")]
+    NodePrinted { node: u32, stdout: String },
     #[serde(rename = "node.failed")]
     NodeFailed { node: u32, message: Words, then: AfterFailure },
     /// The operator had it begin again.

@@ -14,8 +14,8 @@ mod input;
 mod limits;
 mod plan;
 pub mod planner;
+mod question;
 mod run;
-mod schema;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]
@@ -33,5 +33,6 @@ pub use event::{
 pub use input::{Command, Completion, Input, Refusal};
 pub use limits::{Limits, Rate, Reserve, Spent};
 pub use plan::{Access, Phase, Plan, PlanError, PlanNode, Requirement, Work};
+pub use question::{AnswerType, Wants};
 pub use run::{Change, NodeState, NodeStatus, Question, Run};
 pub use view::{AgentView, NodeView, RunView};

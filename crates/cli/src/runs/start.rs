@@ -13,7 +13,7 @@ use fugato_model::{Exit, words};
 use fugato_runtime::models::{ModelSettings, Models};
 use fugato_runtime::runs::{Control, End, Notice, Session, Shelf, StartError, Started, World, plan_run};
 use fugato_runtime::store::Store;
-use fugato_skill::Installed;
+use fugato_skill::{Installed, Inventory};
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
@@ -111,7 +111,7 @@ impl HowArgs {
 }
 
 pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
-    let skill = find_skill(&args.skill, &args.selection, app)?;
+    let (skill, installed) = find_among(&args.skill, &args.selection, app)?;
     let models = Models::from_env(&env_var, ModelSettings::default());
     let model = match &args.how.model {
         Some(model) => pinned(model, app),
@@ -131,7 +131,8 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
         limits: args.how.limits(&Limits::default())?,
         catalog: visible.catalog,
         visible: visible.names,
-        utc_offset: 0,
+        moment: None,
+        installed,
     };
     let (spec, warnings) = plan_run(&skill, &started).map_err(|error| start_error(&error, &skill))?;
     for warning in &warnings {
@@ -183,15 +184,22 @@ fn pinned(model: &str, app: &App) -> String {
     }
 }
 
-pub fn find_skill(name: &str, selection: &SkillSelection, app: &App) -> Result<Installed, CliError> {
+/// The skill, and what its phases may name besides their own parts. One that is run by its path may name installed ones, too.
+pub fn find_among(
+    name: &str,
+    selection: &SkillSelection,
+    app: &App,
+) -> Result<(Installed, Arc<Inventory>), CliError> {
     let path = app.places.cwd.join(name);
+    let inventory = app.discover(&app.roots(selection, None)?).inventory;
     if (name.contains('/') || name.starts_with('.')) && path.exists() {
         let found = fugato_runtime::discover_paths(&[path]).inventory;
         let skill = found.all().first().cloned();
-        return skill.filter(|skill| skill.usable).ok_or_else(|| unknown_skill(name, &found));
+        let skill = skill.filter(|skill| skill.usable).ok_or_else(|| unknown_skill(name, &found))?;
+        return Ok((skill, Arc::new(inventory)));
     }
-    let inventory = app.discover(&app.roots(selection, None)?).inventory;
-    inventory.get(name).cloned().ok_or_else(|| unknown_skill(name, &inventory))
+    let skill = inventory.get(name).cloned().ok_or_else(|| unknown_skill(name, &inventory))?;
+    Ok((skill, Arc::new(inventory)))
 }
 
 fn sets(given: &[String]) -> Result<BTreeMap<String, serde_json::Value>, CliError> {
