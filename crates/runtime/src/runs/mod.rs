@@ -3,10 +3,14 @@
 //! Reconcile, do not remember: after every commit the session compares what the run wants with what is under way. A
 //! session that takes over after a crash starts with nothing under way; that is the whole of recovery.
 
+#[cfg(test)]
+mod fault_tests;
 mod journal;
 mod perform;
 mod session;
 mod start;
+#[cfg(test)]
+mod test_bed;
 
 pub use journal::{JournalError, decode, encode, load};
 pub use perform::World;

@@ -3,6 +3,7 @@
 
 use super::session::Notice;
 use crate::models::{About, Delta, ModelRequest, Models, ToolChoice, Transcript, call_with_retries};
+use crate::process::{self, ProcessLog};
 use crate::tools::{self, ToolContext};
 use fugato_engine::{Access, Completion, Effect, EffectKey, Run};
 use fugato_model::RelPath;
@@ -10,8 +11,8 @@ use fugato_model::chat::{Message, ToolCall, ToolSpec};
 use serde_json::json;
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +28,8 @@ pub struct World {
     pub env: Vec<(OsString, OsString)>,
     /// Conversations in the form they are sent; grows with each agent, never rebuilt.
     transcripts: Mutex<HashMap<u32, Arc<tokio::sync::Mutex<Transcript>>>>,
+    /// Told of every process, so that a later start can end what we leave when we are killed.
+    processes: OnceLock<ProcessLog>,
 }
 
 /// What became of an effect. No completion: it was stopped and nothing is known.
@@ -45,7 +48,21 @@ impl World {
         env: impl Iterator<Item = (OsString, OsString)>,
     ) -> Self {
         let env = env.filter(|(name, _)| !is_secret(&name.to_string_lossy())).collect();
-        Self { models, skill_dir, project, scratch, env, transcripts: Mutex::default() }
+        Self {
+            models,
+            skill_dir,
+            project,
+            scratch,
+            env,
+            transcripts: Mutex::default(),
+            processes: OnceLock::new(),
+        }
+    }
+
+    /// Before anything is started: ends what dead owners left running, and records what this one starts.
+    pub(super) fn take_charge(&self, state_dir: &Path) {
+        process::sweep_dead_owners(state_dir);
+        self.processes.get_or_init(|| process::record_in(state_dir));
     }
 
     /// The work of one effect, with everything it needs taken from the run now.
@@ -141,6 +158,7 @@ impl World {
             scratch: self.scratch.clone(),
             access,
             env: self.env.clone(),
+            processes: self.processes.get().cloned().unwrap_or_default(),
             ..ToolContext::default()
         }
     }
