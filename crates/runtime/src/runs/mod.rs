@@ -4,6 +4,10 @@
 //! session that takes over after a crash starts with nothing under way; that is the whole of recovery.
 
 #[cfg(test)]
+mod clock_tests;
+#[cfg(test)]
+mod corpus_tests;
+#[cfg(test)]
 mod fault_tests;
 mod journal;
 mod perform;
