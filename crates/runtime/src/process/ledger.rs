@@ -118,7 +118,8 @@ fn recorded(path: &Path) -> Vec<Recorded> {
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::process::{Child, Command};

@@ -50,7 +50,8 @@ fn plant(bed: &Bed, times: &[i64]) -> Run {
 #[tokio::test]
 async fn a_run_resumes_whatever_the_clock_said_before_and_keeps_its_date() {
     let now = super::session::now();
-    let jumps: [(&str, [i64; 4]); 4] = [
+    let jumps: [(&str, [i64; 4]); 5] = [
+        ("begun ten years ahead, then set right", [now + 3650 * DAY, now, now, now]),
         ("a day back", [now, now - DAY, now - DAY, now - 2 * DAY]),
         ("ten years ahead", [now, now + 3650 * DAY, now + 3650 * DAY, now + 3651 * DAY]),
         ("a second back, again and again", [now, now - 1000, now - 2000, now - 3000]),
