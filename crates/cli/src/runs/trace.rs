@@ -31,7 +31,8 @@ pub fn bars(events: &[Event], run: &Run) -> Vec<Bar> {
                 let state =
                     if matches!(event.kind, EventKind::NodeCompleted { .. }) { "done" } else { "failed" };
                 if let Some(bar) = open.remove(node).and_then(|at| bars.get_mut(at)) {
-                    (bar.end, bar.state) = (Some(event.at), state);
+                    // A clock that was set back in between gives no negative time.
+                    (bar.end, bar.state) = (Some(event.at.max(bar.start)), state);
                 }
             }
             EventKind::RunRecovered { .. } => {
@@ -86,6 +87,36 @@ pub fn draw(bars: &[Bar], from: i64, to: i64, columns: usize, width: Width) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_that_jumps_gives_no_negative_time() {
+        let plan =
+            serde_json::json!({"phases": [], "nodes": [{"id": "n", "phase": 0, "work": {"type": "noop"}}]});
+        let spec = serde_json::json!({
+            "id": "run_1", "skill": {"name": "s", "dir": "/s"}, "title": "t", "plan": plan, "context": {},
+            "limits": fugato_engine::Limits::default(), "model": "echo",
+        });
+        const DAY: i64 = 86_400_000;
+        let kinds = [
+            (0, serde_json::json!({"type": "run.created", "spec": spec})),
+            (3650 * DAY, serde_json::json!({"type": "node.started", "node": 0, "attempt": 1})),
+            (-DAY, serde_json::json!({"type": "run.recovered", "epoch": 2})),
+            (-DAY, serde_json::json!({"type": "node.completed", "node": 0, "value": null})),
+        ];
+        let events: Vec<Event> = kinds
+            .into_iter()
+            .zip(1..)
+            .map(|((at, kind), seq)| {
+                let event = serde_json::json!({"v": 1, "seq": seq, "at": at, "by": "engine", "kind": kind});
+                serde_json::from_value(event).unwrap()
+            })
+            .collect();
+        let run = Run::replay(&events).unwrap();
+        let bars = bars(&events, &run);
+        assert_eq!(bars[0].id, "n");
+        assert!(bars.iter().all(|bar| bar.end.is_some_and(|end| end >= bar.start)), "{bars:?}");
+        assert!(draw(&bars, 0, -DAY, 60, Width::Narrow).iter().all(|line| !line.contains('-')));
+    }
 
     #[test]
     fn bars_begin_and_end_where_they_did_and_an_open_end_reaches_now() {

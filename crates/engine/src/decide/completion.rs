@@ -143,7 +143,9 @@ fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: Too
     let event = if index >= limit {
         not_run(format!("not run: one answer may ask for at most {limit} tool calls"))
     } else if let Some(most) = used_up.filter(|_| call.name != ASK) {
-        not_run(format!("not run: the run's budget of {most} tool calls is used up; answer with what you have"))
+        not_run(format!(
+            "not run: the run's budget of {most} tool calls is used up; answer with what you have"
+        ))
     } else if call.name == ASK
         && let Err(why) = Wants::of(&call.arguments, plan_of(recorder, agent))
     {

@@ -212,7 +212,8 @@ pub fn agent_ended(recorder: &mut Recorder<'_>, node: u32, verdict: Verdict) {
 /// shape.
 pub fn problem(run: &Run, node: u32, verdict: &Verdict) -> Option<String> {
     let plan = run.plan_node(node);
-    let result = bridge::result_of(verdict.clone(), plan.and_then(|plan| plan.output.as_deref()), schema(plan));
+    let result =
+        bridge::result_of(verdict.clone(), plan.and_then(|plan| plan.output.as_deref()), schema(plan));
     result.err().filter(|unusable| unusable.can_be_repaired).map(|unusable| unusable.message.en)
 }
 

@@ -40,7 +40,12 @@ const PATH: &str = "path";
 
 impl Artifact {
     /// Puts the value where tools may read, and the call to that place. The error is for the model.
-    pub(super) fn place(&self, call: &mut ToolCall, scratch: &Path, store: Option<&Store>) -> Result<(), String> {
+    pub(super) fn place(
+        &self,
+        call: &mut ToolCall,
+        scratch: &Path,
+        store: Option<&Store>,
+    ) -> Result<(), String> {
         let (name, bytes) = match self {
             Self::Variable { name, text } => (name.as_str().to_owned(), text.clone().into_bytes()),
             Self::Blob(digest) => {

@@ -5,13 +5,21 @@
 
 mod artifact;
 mod clock;
+#[cfg(test)]
+mod clock_tests;
 mod commands;
+#[cfg(test)]
+mod corpus_tests;
+#[cfg(test)]
+mod fault_tests;
 mod journal;
 mod moment;
 mod perform;
 mod session;
 mod shelf;
 mod start;
+#[cfg(test)]
+mod test_bed;
 
 pub use commands::{CommandError, command};
 pub use journal::{JournalError, decode, encode, load};

@@ -5,6 +5,7 @@ use super::artifact;
 use super::session::Notice;
 use super::shelf::{self, Shelf};
 use crate::models::{About, Delta, ModelRequest, Models, ToolChoice, Transcript, call_with_retries};
+use crate::process::{self, ProcessLog};
 use crate::store::Store;
 use crate::tools::{self, ToolContext};
 use fugato_engine::{Access, Completion, Effect, EffectKey, Purpose, Run};
@@ -36,6 +37,8 @@ pub struct World {
     transcripts: Mutex<HashMap<u32, Conversation>>,
     /// What models are told of their tools, by access and whether there are skills: written once.
     specs: Mutex<HashMap<(bool, bool), Specs>>,
+    /// Told of every process, so that a later start can end what we leave when we are killed.
+    processes: OnceLock<ProcessLog>,
 }
 
 type Specs = Arc<[ToolSpec]>;
@@ -72,6 +75,7 @@ impl World {
             store: OnceLock::new(),
             transcripts: Mutex::default(),
             specs: Mutex::default(),
+            processes: OnceLock::new(),
         }
     }
 
@@ -81,9 +85,12 @@ impl World {
         self
     }
 
-    pub(super) fn attach(&self, store: &Store) {
+    /// Before anything is started: ends what dead owners left running, and records what this one starts.
+    pub(super) fn take_charge(&self, store: &Store) {
         // A second session of the same world has the same store.
         let _ = self.store.set(store.clone());
+        process::sweep_dead_owners(store.dir());
+        self.processes.get_or_init(|| process::record_in(store.dir()));
     }
 
     /// The work of one effect, with everything it needs taken from the run now.
@@ -211,6 +218,7 @@ impl World {
             scratch: self.scratch.clone(),
             access,
             env: self.env.clone(),
+            processes: self.processes.get().cloned().unwrap_or_default(),
             ..ToolContext::default()
         }
     }

@@ -154,6 +154,11 @@ impl Store {
         self.0.redactor.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The state directory.
+    pub fn dir(&self) -> &Path {
+        &self.0.place.dir
+    }
+
     fn place(&self) -> &Place {
         &self.0.place
     }
