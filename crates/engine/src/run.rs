@@ -475,6 +475,8 @@ impl Run {
         match then {
             AfterFailure::Inline => {
                 self.leave_work(node);
+                // It may have failed before it started.
+                self.ready.remove(&node);
                 if let Some(state) = self.nodes.get_mut(node as usize) {
                     state.inline = true;
                 }

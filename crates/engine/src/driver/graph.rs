@@ -251,11 +251,10 @@ enum Fallback {
 
 /// The fixed order: fallback, optional, abort.
 fn fail(recorder: &mut Recorder<'_>, node: u32, message: Words, fallback: Fallback) {
-    let Some((wants_inline, optional)) =
-        recorder.run.plan_node(node).map(|plan| (plan.fallback_inline, plan.optional))
-    else {
-        return;
-    };
+    let Some(plan) = recorder.run.plan_node(node) else { return };
+    // Only a sub-skill has a text that can be followed inline.
+    let wants_inline = plan.fallback_inline && matches!(plan.work, Work::Agent { .. } | Work::Script { .. });
+    let optional = plan.optional;
     // What may have happened is not done again by falling back.
     let no_again = recorder.run.node(node).is_some_and(|state| state.inline || state.had_uncertain_effect);
     let then = match (wants_inline && !no_again && fallback == Fallback::Allowed, optional) {
