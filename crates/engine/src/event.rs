@@ -2,6 +2,7 @@
 
 use crate::limits::Limits;
 use crate::plan::Plan;
+use crate::reuse::Reused;
 use fugato_model::chat::{Answer, ModelFault, ToolCall};
 use fugato_model::{Digest, Words};
 use serde::{Deserialize, Serialize};
@@ -100,6 +101,9 @@ pub struct RunSpec {
     /// Digest of every skill used, by path or name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub digests: BTreeMap<String, Digest>,
+    /// Results taken over from the parent, by node: these nodes have ended before anything starts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reused: BTreeMap<String, Reused>,
 }
 
 /// The skill a run belongs to.

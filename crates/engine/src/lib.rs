@@ -13,6 +13,7 @@ mod input;
 mod limits;
 mod plan;
 pub mod planner;
+mod reuse;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -26,5 +27,6 @@ pub use event::{
 pub use input::{Completion, Input, Refusal};
 pub use limits::{Limits, Spent};
 pub use plan::{Access, Phase, Plan, PlanError, PlanNode, Requirement, Work};
+pub use reuse::{Reused, ReusedStatus, results};
 pub use run::{Change, NodeState, NodeStatus, Question, Run};
 pub use view::{AgentView, NodeView, RunView};

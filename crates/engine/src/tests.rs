@@ -66,6 +66,7 @@ fn spec(nodes: Vec<PlanNode>) -> RunSpec {
         parent: None,
         catalog: String::new(),
         digests: BTreeMap::new(),
+        reused: BTreeMap::new(),
     }
 }
 

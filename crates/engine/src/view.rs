@@ -33,6 +33,9 @@ pub struct NodeView {
     pub status: &'static str,
     pub attempt: u32,
     pub message: Option<String>,
+    /// Not run: its result comes from the parent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reused: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -92,6 +95,7 @@ impl Run {
                     status: node_word(state.status, ended.is_some()),
                     attempt: state.attempt,
                     message: state.message.as_ref().map(|words| words.in_lang(lang).to_owned()),
+                    reused: self.spec.reused.contains_key(&plan.id),
                 }
             });
         let agents = (0u32..).zip(&self.agents).map(|(at, agent)| AgentView {

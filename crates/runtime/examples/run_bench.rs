@@ -84,5 +84,6 @@ fn spec(count: u32) -> RunSpec {
         parent: None,
         catalog: String::new(),
         digests: BTreeMap::new(),
+        reused: BTreeMap::new(),
     }
 }

@@ -79,6 +79,7 @@ pub fn plan_run(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Di
         parent: None,
         catalog: started.catalog.clone(),
         digests: BTreeMap::new(),
+        reused: BTreeMap::new(),
     };
     Ok((spec, diagnostics))
 }
