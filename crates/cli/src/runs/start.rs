@@ -7,7 +7,7 @@ use crate::error::{CliError, Outcome};
 use crate::skill::unknown_skill;
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_engine::{Event, Input, Limits, Outcome as Ended, Run};
+use fugato_engine::{Event, Input, Limits, Outcome as Ended, Run, RunSpec};
 use fugato_model::{Exit, words};
 use fugato_runtime::models::{ModelSettings, Models};
 use fugato_runtime::runs::{Control, End, Notice, Session, StartError, Started, World, plan_run};
@@ -23,10 +23,13 @@ use tokio::sync::mpsc;
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// Name of the skill, or a path to its directory
-    #[arg(add = ArgValueCandidates::new(crate::complete::skills))]
-    skill: String,
+    #[arg(required_unless_present = "resume", add = ArgValueCandidates::new(crate::complete::skills))]
+    skill: Option<String>,
     /// Arguments of the skill
     arguments: Vec<String>,
+    /// Go on with this run instead, as `fugato resume RUN` does
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["skill", "arguments"], add = ArgValueCandidates::new(crate::complete::runs))]
+    resume: Option<String>,
     #[command(flatten)]
     pub how: HowArgs,
     #[command(flatten)]
@@ -48,9 +51,9 @@ pub struct HowArgs {
     /// Stop before the run uses more tokens than this
     #[arg(long, value_name = "N")]
     pub budget_tokens: Option<u64>,
-    /// At most this many nodes at once
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    pub concurrent: u32,
+    /// At most this many nodes at once [default: 4; of an earlier run, what it had]
+    #[arg(long, value_name = "N")]
+    pub concurrent: Option<u32>,
     /// Print each event as one line of JSON
     #[arg(long)]
     pub jsonl: bool,
@@ -86,15 +89,22 @@ impl HowArgs {
                 )));
             }
         };
-        if self.concurrent == 0 {
+        let usual = Limits::default();
+        let concurrent = self.concurrent.unwrap_or(usual.concurrent);
+        if concurrent == 0 {
             return Err(CliError::usage(words!("--concurrent must be at least 1", "--concurrent 至少为 1")));
         }
-        Ok(Limits { micro_usd, tokens: self.budget_tokens, concurrent: self.concurrent, ..Limits::default() })
+        Ok(Limits { micro_usd, tokens: self.budget_tokens, concurrent, ..usual })
     }
 }
 
 pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
-    let skill = find_skill(&args.skill, &args.selection, app)?;
+    let name = match (&args.resume, &args.skill) {
+        (Some(run), _) => return super::resume::go_on(Some(run), &args.how, app),
+        // One of the two is required.
+        (None, skill) => skill.as_deref().unwrap_or_default(),
+    };
+    let skill = find_skill(name, &args.selection, app)?;
     let models = Models::from_env(&env_var, ModelSettings::default());
     let model = match &args.how.model {
         Some(model) => pinned(model, app),
@@ -133,7 +143,7 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
 }
 
 /// A scripted model is named by a path: whole, so that the run can be resumed from anywhere.
-fn pinned(model: &str, app: &App) -> String {
+pub fn pinned(model: &str, app: &App) -> String {
     match model.strip_prefix("script:") {
         Some(file) => format!("script:{}", app.places.cwd.join(file).display()),
         None => model.to_owned(),
@@ -151,7 +161,7 @@ pub fn find_skill(name: &str, selection: &SkillSelection, app: &App) -> Result<I
     inventory.get(name).cloned().ok_or_else(|| unknown_skill(name, &inventory))
 }
 
-fn sets(given: &[String]) -> Result<BTreeMap<String, serde_json::Value>, CliError> {
+pub fn sets(given: &[String]) -> Result<BTreeMap<String, serde_json::Value>, CliError> {
     given
         .iter()
         .map(|pair| match pair.split_once('=') {
@@ -358,10 +368,14 @@ pub fn document(run: &Run, lang: fugato_model::Lang) -> serde_json::Value {
 
 /// The scratch directory and skill directory a resumed run works with.
 pub fn world_of(run: &Run, models: Models, app: &App) -> Arc<World> {
-    let scratch = state(app).join("runs").join(&run.spec.id).join("scratch");
+    world_of_spec(&run.spec, models, app)
+}
+
+pub fn world_of_spec(spec: &RunSpec, models: Models, app: &App) -> Arc<World> {
+    let scratch = state(app).join("runs").join(&spec.id).join("scratch");
     Arc::new(World::new(
         models,
-        PathBuf::from(&run.spec.skill.dir),
+        PathBuf::from(&spec.skill.dir),
         app.places.cwd.clone(),
         scratch,
         std::env::vars_os(),

@@ -59,13 +59,8 @@ pub fn plan_run(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Di
     };
     let diagnostics = read.diagnostics;
     let now = now();
-    let today = dates::Date::from_unix(now / 1000, started.utc_offset);
     let mut context = nulls;
-    context.insert("ARGUMENTS".into(), started.arguments.clone().into());
-    context.insert("TODAY".into(), today.to_string().into());
-    let target = dates::target_date(&started.arguments, today);
-    context.insert("TARGET_DATE".into(), target.to_string().into());
-    context.extend(started.sets.clone());
+    context.extend(context_of(started, now));
     let spec = RunSpec {
         id: new_id(now),
         title: title(&name, &started.arguments),
@@ -82,6 +77,19 @@ pub fn plan_run(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Di
         reused: BTreeMap::new(),
     };
     Ok((spec, diagnostics))
+}
+
+/// The variables a run begins with.
+pub(super) fn context_of(started: &Started, now: i64) -> BTreeMap<String, Value> {
+    let today = dates::Date::from_unix(now / 1000, started.utc_offset);
+    let target = dates::target_date(&started.arguments, today);
+    let mut context = BTreeMap::from([
+        ("ARGUMENTS".to_owned(), started.arguments.clone().into()),
+        ("TODAY".to_owned(), today.to_string().into()),
+        ("TARGET_DATE".to_owned(), target.to_string().into()),
+    ]);
+    context.extend(started.sets.clone());
+    context
 }
 
 fn sub_text(dir: &SkillDir, path: &RelPath) -> Option<(String, String)> {
@@ -114,7 +122,7 @@ fn title(name: &str, arguments: &str) -> String {
 }
 
 /// Sortable by time, short enough to type: milliseconds and the process, in letters and digits.
-fn new_id(now: i64) -> String {
+pub(super) fn new_id(now: i64) -> String {
     const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
     let mut number = (u64::try_from(now).unwrap_or(0) << 16) | u64::from(std::process::id() & 0xffff);
     let mut letters = Vec::new();
