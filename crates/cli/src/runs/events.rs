@@ -14,6 +14,7 @@ use fugato_runtime::store::{Lookup, Reader, RunRow, RunStatus, StoreError};
 use serde_json::Value;
 use std::ops::ControlFlow;
 use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Print the events of a run.
 #[derive(Debug, Args)]
@@ -66,7 +67,8 @@ pub fn run(args: &EventsArgs, app: &mut App) -> Outcome {
 
 /// Until the run ends, the person has enough, or nobody reads any more.
 async fn follow(log: &mut Log<'_>, app: &mut App) -> Outcome {
-    let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c());
+    // Registered before anything is shown, so that there is no moment at which Ctrl-C is not quiet.
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| CliError::internal(&error))?;
     let mut told = RunStatus::Running;
     loop {
         // The row first: events that were stored together with an end are there when it says so.
@@ -92,7 +94,7 @@ async fn follow(log: &mut Log<'_>, app: &mut App) -> Outcome {
             told = status;
         }
         tokio::select! {
-            _ = &mut interrupt => return Ok(Exit::Interrupted),
+            _ = interrupt.recv() => return Ok(Exit::Interrupted),
             () = tokio::time::sleep(POLL) => {}
         }
     }

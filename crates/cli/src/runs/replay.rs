@@ -64,7 +64,13 @@ pub fn run(args: &ReplayArgs, app: &mut App) -> Outcome {
     } else {
         let status = super::show::status_of(&row, &run);
         let next = super::show::next(id, &status, &run).unwrap_or_default();
-        app.out.note(&words!("{status}. Go on: {next}", "{status}。继续：{next}"));
+        app.out.note(&match status.as_str() {
+            "awaiting_input" => words!(
+                "waiting for an answer. Answer now, tomorrow, from anywhere: {next}",
+                "等待回答。随时可以回答：{next}"
+            ),
+            _ => words!("{status}. Go on: {next}", "{status}。继续：{next}"),
+        });
     }
     Ok(Exit::Ok)
 }

@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod ground;
+mod history;
 mod manage;
 mod manners;
 mod policy;
