@@ -51,7 +51,7 @@ pub fn run(args: &ReplayArgs, app: &mut App) -> Outcome {
     let pace = is_live.then_some(args.speed);
     let id = &row.id;
     if !args.jsonl {
-        app.out.note(&words!("run {id}", "运行 {id}"));
+        super::rerun::announce(&run.spec, app);
     }
     show(&events, pace, args.jsonl, app)?;
     if args.jsonl {

@@ -42,7 +42,7 @@ pub fn run(args: &RerunArgs, app: &mut App) -> Outcome {
     };
     let again =
         plan_rerun(skill.as_ref(), &rerun).map_err(|error| rerun_error(&error, skill.as_ref(), &rerun))?;
-    tell(&again, args.from.is_some(), app);
+    tell(&again, app);
     let models = Models::from_env(&env_var, ModelSettings::default());
     let spec = again.spec;
     let world = world_of_spec(&spec, models, app);
@@ -81,15 +81,14 @@ fn skill_now(pin: &SkillPin, app: &mut App) -> Result<Option<Installed>, CliErro
     }
 }
 
-fn tell(again: &Again, is_partial: bool, app: &mut App) {
-    for warning in &again.warnings {
-        let text = crate::render::report(warning, &app.out);
-        app.out.aside(&text);
-    }
-    let RunSpec { id, parent, reused, plan, .. } = &again.spec;
-    let parent = parent.as_deref().unwrap_or_default();
-    app.out.note(&words!("run {id}, again after {parent}", "运行 {id}，重新运行 {parent}"));
-    if is_partial {
+/// The first lines of a run, live and replayed.
+pub fn announce(spec: &RunSpec, app: &mut App) {
+    let RunSpec { id, parent, reused, plan, .. } = spec;
+    app.out.note(&match parent {
+        Some(parent) => words!("run {id}, again after {parent}", "运行 {id}，重新运行 {parent}"),
+        None => words!("run {id}", "运行 {id}"),
+    });
+    if !reused.is_empty() {
         let kept = reused.len();
         let all = plan.nodes.iter().filter(|node| !matches!(node.work, fugato_engine::Work::Gate)).count();
         let again = all.saturating_sub(kept);
@@ -98,6 +97,14 @@ fn tell(again: &Again, is_partial: bool, app: &mut App) {
             "{all} 个节点中 {kept} 个沿用原结果，{again} 个重新执行"
         ));
     }
+}
+
+fn tell(again: &Again, app: &mut App) {
+    for warning in &again.warnings {
+        let text = crate::render::report(warning, &app.out);
+        app.out.aside(&text);
+    }
+    announce(&again.spec, app);
     for id in &again.outdated {
         app.out.note(&words!(
             "`{id}` has changed since; its result from then is used (--from {id} runs it)",

@@ -456,6 +456,8 @@ fn a_replay_shows_what_the_run_showed() {
     let replayed = env.fugato("replay").exits(0);
     assert_eq!(replayed.stdout, live.stdout);
     assert_eq!(replayed.stderr, live.stderr);
+    let live = env.fugato("rerun --from write").exits(0);
+    assert_eq!(env.fugato("replay").exits(0).stderr, live.stderr);
     env.fugato("replay --speed 0").exits(2).says(&["--instant"]);
     let lines = env.fugato("replay --jsonl --instant").exits(0).stdout;
     assert_eq!(lines, env.fugato("events --jsonl").stdout);
