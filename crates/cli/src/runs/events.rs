@@ -9,9 +9,11 @@ use clap::Args;
 use clap_complete::ArgValueCandidates;
 use fugato_engine::EventKind;
 use fugato_model::{Exit, Words, words};
-use fugato_runtime::runs::{JournalError, decode};
+use fugato_runtime::runs::{JournalError, decode, names_blob};
 use fugato_runtime::store::{Lookup, Reader, RunRow, RunStatus, StoreError};
+use serde::Deserialize;
 use serde_json::Value;
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
@@ -203,31 +205,43 @@ impl<'r> Log<'r> {
     }
 
     fn print(&mut self, seq: u64, bytes: &[u8], app: &mut App) -> Result<(), CliError> {
-        let value = match decode(seq, bytes, self.reader) {
-            Ok(event) => serde_json::to_value(&event),
-            // Long content that is lost: the event still says where it was.
-            Err(JournalError::Store(StoreError::LostBlob { .. })) => serde_json::from_slice(bytes),
-            Err(error) => return Err(journal_error(&error)),
+        let unreadable = |error: &dyn std::fmt::Display| {
+            journal_error(&JournalError::Unreadable { seq, error: error.to_string() })
         };
-        let mut value: Value = value.map_err(|error| CliError::internal(&error))?;
-        let kind = value.pointer("/kind/type").and_then(Value::as_str).unwrap_or_default().to_owned();
-        if !self.types.is_empty() && !self.types.iter().any(|pattern| fits(pattern, &kind)) {
-            return Ok(());
+        if !self.types.is_empty() {
+            let peeked: Peeked<'_> = serde_json::from_slice(bytes).map_err(|error| unreadable(&error))?;
+            if !self.types.iter().any(|pattern| fits(pattern, &peeked.kind.name)) {
+                return Ok(());
+            }
         }
+        // Most events are printed as they are stored: nothing is made of them on the way.
+        let text = match names_blob(bytes) {
+            false => Cow::Borrowed(std::str::from_utf8(bytes).map_err(|error| unreadable(&error))?),
+            true => match decode(seq, bytes, self.reader) {
+                Ok(event) => {
+                    Cow::Owned(serde_json::to_string(&event).map_err(|error| CliError::internal(&error))?)
+                }
+                // Long content that is lost: the event still says where it was.
+                Err(JournalError::Store(StoreError::LostBlob { .. })) => String::from_utf8_lossy(bytes),
+                Err(error) => return Err(journal_error(&error)),
+            },
+        };
         self.printed += 1;
         match self.shape {
-            Shape::Lines => app.out.line(value),
-            Shape::Document if self.printed > 1 => app.out.line(format!(",{value}")),
-            Shape::Document => app.out.line(value),
+            Shape::Lines => app.out.line(text),
+            Shape::Document if self.printed > 1 => app.out.line(format!(",{text}")),
+            Shape::Document => app.out.line(text),
             Shape::Text => {
-                let at = value.get("at").and_then(Value::as_i64).unwrap_or(self.start);
-                let data = value.get_mut("kind").map(Value::take).unwrap_or_default();
-                app.out.line(self.line(seq, at, &kind, data))
+                let value: Value = serde_json::from_str(&text).map_err(|error| unreadable(&error))?;
+                app.out.line(self.line(seq, value))
             }
         }
     }
 
-    fn line(&self, seq: u64, at: i64, kind: &str, mut data: Value) -> String {
+    fn line(&self, seq: u64, mut event: Value) -> String {
+        let at = event.get("at").and_then(Value::as_i64).unwrap_or(self.start);
+        let mut data = event.get_mut("kind").map(Value::take).unwrap_or_default();
+        let kind = data.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
         let mut node = String::new();
         if let Some(object) = data.as_object_mut() {
             object.remove("type");
@@ -242,6 +256,19 @@ impl<'r> Log<'r> {
         let time = paint(style::DIM, format!("{:>9}", duration(at.saturating_sub(self.start))));
         format!("{seq:>5} {time} {} {node}{rest}", paint(style::NAME, kind))
     }
+}
+
+/// Only the type of an event.
+#[derive(Deserialize)]
+struct Peeked<'b> {
+    #[serde(borrow)]
+    kind: PeekedKind<'b>,
+}
+
+#[derive(Deserialize)]
+struct PeekedKind<'b> {
+    #[serde(rename = "type", borrow)]
+    name: Cow<'b, str>,
 }
 
 /// `node.*`, `*.failed`, `run.ended`; a bare `node` means all of `node.…`.

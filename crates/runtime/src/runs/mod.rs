@@ -11,7 +11,7 @@ mod session;
 mod start;
 
 pub use import::{import, spool};
-pub use journal::{JournalError, decode, encode, load};
+pub use journal::{JournalError, decode, encode, load, names_blob};
 pub use perform::World;
 pub use rerun::{Again, Rerun, RerunError, plan_rerun};
 pub use session::{Control, End, Notice, RunError, Session};
