@@ -2,6 +2,7 @@
 
 use crate::limits::{Limits, Rate, Reserve};
 use crate::plan::Plan;
+use crate::reuse::Reused;
 use fugato_model::chat::{Answer, ModelFault, ToolCall, Usage};
 use fugato_model::{Digest, Words};
 use serde::{Deserialize, Serialize};
@@ -106,6 +107,9 @@ pub struct RunSpec {
     /// Digest of every file the plan will execute, by its path under the skill.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub digests: BTreeMap<String, Digest>,
+    /// Results taken over from the parent, by node: these nodes have ended before anything starts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reused: BTreeMap<String, Reused>,
 }
 
 /// The skill a run belongs to.

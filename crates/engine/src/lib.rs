@@ -15,6 +15,7 @@ mod limits;
 mod plan;
 pub mod planner;
 mod question;
+mod reuse;
 mod run;
 #[cfg(test)]
 mod simulation;
@@ -34,5 +35,6 @@ pub use input::{Command, Completion, Input, Refusal};
 pub use limits::{Limits, Rate, Reserve, Spent};
 pub use plan::{Access, Phase, Plan, PlanError, PlanNode, Requirement, Work};
 pub use question::{AnswerType, Wants};
+pub use reuse::{Reused, ReusedStatus, results};
 pub use run::{Change, NodeState, NodeStatus, Question, Run};
 pub use view::{AgentView, NodeView, RunView};

@@ -12,6 +12,7 @@ use crate::event::{
 use crate::limits::{Reserve, Spent};
 use crate::plan::{PlanNode, Work};
 use crate::question::Wants;
+use crate::reuse::{Reused, ReusedStatus};
 use fugato_model::chat::{Message, Usage};
 use fugato_model::{Digest, Words};
 use serde_json::Value;
@@ -172,10 +173,26 @@ impl Run {
             changes: Vec::new(),
             dependents,
         };
-        let free: Vec<u32> =
-            (0..index(count)).filter(|at| run.node(*at).is_some_and(|node| node.missing == 0)).collect();
+        run.take_over();
+        let is_free = |node: &NodeState| node.missing == 0 && node.status == NodeStatus::Pending;
+        let free: Vec<u32> = (0..index(count)).filter(|at| run.node(*at).is_some_and(is_free)).collect();
         free.into_iter().for_each(|at| run.make_ready(at));
         Some(run)
+    }
+
+    /// What a rerun brought along has ended before anything starts.
+    fn take_over(&mut self) {
+        let spec = self.spec.clone();
+        if spec.reused.is_empty() {
+            return;
+        }
+        for (at, node) in (0u32..).zip(&spec.plan.nodes) {
+            match spec.reused.get(&node.id) {
+                Some(Reused { status: ReusedStatus::Done, value }) => self.node_completed(at, value),
+                Some(Reused { status: ReusedStatus::Null, .. }) => self.node_is_null(at),
+                None => {}
+            }
+        }
     }
 
     /// Builds a run from its whole log.
@@ -415,6 +432,11 @@ impl Run {
         self.spec.plan.nodes.get(node as usize)
     }
 
+    /// Was its result taken over from another run?
+    pub fn is_reused(&self, node: u32) -> bool {
+        self.plan_node(node).is_some_and(|plan| self.spec.reused.contains_key(&plan.id))
+    }
+
     pub(crate) fn node(&self, node: u32) -> Option<&NodeState> {
         self.nodes.get(node as usize)
     }
@@ -482,12 +504,7 @@ impl Run {
                 }
                 self.make_ready(node);
             }
-            AfterFailure::Null => {
-                if let Some(output) = self.plan_node(node).and_then(|plan| plan.output.clone()) {
-                    self.variables.insert(output, Value::Null);
-                }
-                self.end_node(node, NodeStatus::Null);
-            }
+            AfterFailure::Null => self.node_is_null(node),
             AfterFailure::Abort => {
                 self.leave_work(node);
                 self.ready.remove(&node);
@@ -496,6 +513,13 @@ impl Run {
                 self.aborting.get_or_insert_with(|| message.clone());
             }
         }
+    }
+
+    fn node_is_null(&mut self, node: u32) {
+        if let Some(output) = self.plan_node(node).and_then(|plan| plan.output.clone()) {
+            self.variables.insert(output, Value::Null);
+        }
+        self.end_node(node, NodeStatus::Null);
     }
 
     /// A node that was at work is so no more.

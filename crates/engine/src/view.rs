@@ -34,6 +34,9 @@ pub struct NodeView {
     pub attempt: u32,
     pub message: Option<String>,
     pub warnings: Vec<String>,
+    /// Not run: its result comes from the parent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reused: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -98,6 +101,7 @@ impl Run {
                     attempt: state.attempt,
                     message: state.message.as_ref().map(|words| words.in_lang(lang).to_owned()),
                     warnings: state.warnings.iter().map(|words| words.in_lang(lang).to_owned()).collect(),
+                    reused: self.spec.reused.contains_key(&plan.id),
                 }
             });
         let agents = (0u32..).zip(&self.agents).map(|(at, agent)| AgentView {

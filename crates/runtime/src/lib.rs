@@ -20,7 +20,7 @@ pub mod store;
 pub mod tools;
 mod watch;
 
-pub use atomic::{ReplaceError, probe_writable, replace_unchanged, write_atomically};
+pub use atomic::{ReplaceError, probe_writable, replace_unchanged, write_atomically, write_privately};
 pub use config::Config;
 pub use discover::{
     Discovery, FileEntry, IndexUse, Stats, discover, discover_at, discover_paths, skill_digest,

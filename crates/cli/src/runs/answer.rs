@@ -5,6 +5,7 @@ use super::{PATIENCE, command_error, find, open, reader, state, store_error};
 use crate::app::{App, env_var};
 use crate::error::{CliError, Outcome};
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use fugato_engine::{Command, Input};
 use fugato_model::{Exit, words};
 use fugato_runtime::models::{ModelSettings, Models};
@@ -15,6 +16,7 @@ use fugato_runtime::store::Store;
 #[derive(Debug, Args)]
 pub struct AnswerArgs {
     /// The run, or the beginning of its id
+    #[arg(add = ArgValueCandidates::new(crate::complete::runs))]
     run: String,
     /// The answer
     #[arg(required = true)]

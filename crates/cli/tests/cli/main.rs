@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod ground;
+mod history;
 mod kills;
 mod manage;
 mod manners;

@@ -12,9 +12,11 @@ mod commands;
 mod corpus_tests;
 #[cfg(test)]
 mod fault_tests;
+mod import;
 mod journal;
 mod moment;
 mod perform;
+mod rerun;
 mod session;
 mod shelf;
 mod start;
@@ -22,9 +24,11 @@ mod start;
 mod test_bed;
 
 pub use commands::{CommandError, command};
-pub use journal::{JournalError, decode, encode, load};
+pub use import::{import, spool};
+pub use journal::{JournalError, decode, encode, load, names_blob};
 pub use moment::Moment;
 pub use perform::World;
+pub use rerun::{Again, Rerun, RerunError, plan_rerun};
 pub use session::{Control, End, Notice, RunError, Session};
 pub use shelf::Shelf;
 pub use start::{StartError, Started, plan_run};

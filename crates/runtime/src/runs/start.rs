@@ -74,14 +74,8 @@ pub fn plan_run(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Di
         .map(|(path, sub)| (path.to_string(), digest_bytes(sub.text.as_bytes())))
         .collect();
     let moment = started.moment.clone().unwrap_or_else(Moment::now);
-    let today = moment.date();
     let mut context = nulls;
-    context.insert("ARGUMENTS".into(), started.arguments.clone().into());
-    context.insert("TODAY".into(), today.to_string().into());
-    context.insert("TODAY_ZONE".into(), moment.zone.into());
-    let target = dates::target_date(&started.arguments, today);
-    context.insert("TARGET_DATE".into(), target.to_string().into());
-    context.extend(started.sets.clone());
+    context.extend(context_of(started, &moment));
     let mut spec = RunSpec {
         id: new_id(moment.millis),
         title: title(&name, &started.arguments),
@@ -101,6 +95,20 @@ pub fn plan_run(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Di
     };
     spec.digests.extend(script_digests(&skill.dir, &spec.plan));
     Ok((spec, diagnostics))
+}
+
+/// The variables a run begins with.
+pub(super) fn context_of(started: &Started, moment: &Moment) -> BTreeMap<String, Value> {
+    let today = moment.date();
+    let target = dates::target_date(&started.arguments, today);
+    let mut context = BTreeMap::from([
+        ("ARGUMENTS".to_owned(), started.arguments.clone().into()),
+        ("TODAY".to_owned(), today.to_string().into()),
+        ("TODAY_ZONE".to_owned(), moment.zone.clone().into()),
+        ("TARGET_DATE".to_owned(), target.to_string().into()),
+    ]);
+    context.extend(started.sets.clone());
+    context
 }
 
 fn facts(sub: &FoundSkill) -> SubSkillFacts {
@@ -150,7 +158,7 @@ fn title(name: &str, arguments: &str) -> String {
 }
 
 /// Sortable by time, short enough to type: milliseconds and the process, in letters and digits.
-fn new_id(now: i64) -> String {
+pub(super) fn new_id(now: i64) -> String {
     const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
     let mut number = (u64::try_from(now).unwrap_or(0) << 16) | u64::from(std::process::id() & 0xffff);
     let mut letters = Vec::new();

@@ -27,7 +27,7 @@ mod row;
 mod schema;
 mod writer;
 
-pub use archive::{ExportError, Imported, export_run, import_run};
+pub use archive::{ExportError, Imported, Part, export_run, import_run, read_archive};
 pub use command::Waiting;
 pub use error::StoreError;
 pub use events::Events;
