@@ -1,15 +1,14 @@
 //! `fugato answer RUN TEXT`: answer what a run asked, and let it go on.
 
+use super::models::{models, store};
 use super::start::{Watching, drive, world_of};
-use super::{find, open, reader, state, store_error};
-use crate::app::{App, env_var};
+use super::{find, open, reader, state};
+use crate::app::App;
 use crate::error::{CliError, Outcome};
 use clap::Args;
 use fugato_engine::Input;
 use fugato_model::{Exit, words};
-use fugato_runtime::models::{ModelSettings, Models};
 use fugato_runtime::runs::Session;
-use fugato_runtime::store::Store;
 
 /// Answer what a run asked.
 #[derive(Debug, Args)]
@@ -42,10 +41,9 @@ pub fn run(args: &AnswerArgs, app: &mut App) -> Outcome {
             words!("run `{id}` asks nothing", "运行 `{id}` 没有待回答的问题"),
         ));
     };
-    let models = Models::from_env(&env_var, ModelSettings::default());
-    let world = world_of(&run, models, app);
+    let world = world_of(&run, models(app), app);
     let dir = state(app);
-    let store = Store::open(&dir).map_err(|error| store_error(&error))?;
+    let store = store(app)?;
     let answer = args.text.join(" ");
     let watching = Watching { jsonl: args.jsonl, no_input: args.no_input };
     drive(app, &watching, move |watcher| {

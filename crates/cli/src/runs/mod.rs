@@ -3,6 +3,7 @@
 mod answer;
 mod drawing;
 mod history;
+mod models;
 mod planning;
 mod reporter;
 mod resume;
@@ -13,6 +14,7 @@ pub use answer::{AnswerArgs, run as answer};
 pub use history::{
     CostArgs, EventsArgs, RunsArgs, TraceArgs, cost, events as show_events, runs, trace as show_trace,
 };
+pub use models::models;
 pub use planning::{PlanArgs, run as plan};
 pub use resume::{ResumeArgs, run as resume};
 pub use start::{RunArgs, run as start};

@@ -1,15 +1,14 @@
 //! `fugato resume RUN`: take over a run whose owner is gone, or go on after raising a limit.
 
+use super::models::{models, store};
 use super::start::{HowArgs, drive, world_of};
-use super::{find, open, reader, state, store_error};
-use crate::app::{App, env_var};
+use super::{find, open, reader, state};
+use crate::app::App;
 use crate::error::{CliError, Outcome};
 use clap::Args;
 use fugato_engine::{Input, Outcome as Ended};
 use fugato_model::{Exit, words};
-use fugato_runtime::models::{ModelSettings, Models};
 use fugato_runtime::runs::Session;
-use fugato_runtime::store::Store;
 
 /// Go on with a run that was interrupted.
 #[derive(Debug, Args)]
@@ -50,10 +49,9 @@ pub fn run(args: &ResumeArgs, app: &mut App) -> Outcome {
             .hint(words!("look at it: fugato trace {id}", "查看：fugato trace {id}")));
         }
     }
-    let models = Models::from_env(&env_var, ModelSettings::default());
-    let world = world_of(&run, models, app);
+    let world = world_of(&run, models(app), app);
     let dir = state(app);
-    let store = Store::open(&dir).map_err(|error| store_error(&error))?;
+    let store = store(app)?;
     drive(app, &args.how.watching(), move |watcher| {
         let mut session = Session::resume(store, &dir, &id, world, watcher)?;
         raise.into_iter().for_each(|input| session.tell(input));

@@ -1,17 +1,17 @@
 //! `fugato run SKILL`: create a run, watch it, ask the person what it asks.
 
+use super::models::{model_of_run, models, store};
 use super::reporter::{self, Reporter};
-use super::{run_error, state, store_error};
-use crate::app::{App, SkillSelection, env_var};
+use super::{run_error, state};
+use crate::app::{App, SkillSelection};
 use crate::error::{CliError, Outcome};
 use crate::skill::unknown_skill;
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use fugato_engine::{Event, Input, Limits, Outcome as Ended, Run};
 use fugato_model::{Exit, words};
-use fugato_runtime::models::{ModelSettings, Models};
+use fugato_runtime::models::Models;
 use fugato_runtime::runs::{Control, End, Notice, Session, StartError, Started, World, plan_run};
-use fugato_runtime::store::Store;
 use fugato_skill::Installed;
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, IsTerminal as _};
@@ -95,16 +95,8 @@ impl HowArgs {
 
 pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
     let skill = find_skill(&args.skill, &args.selection, app)?;
-    let models = Models::from_env(&env_var, ModelSettings::default());
-    let model = match &args.how.model {
-        Some(model) => pinned(model, app),
-        None => models.default_model().map_err(|none| {
-            CliError::new(Exit::Refused, none.words).hint(words!(
-                "to see it work without any model: fugato demo",
-                "不需要模型即可体验：fugato demo"
-            ))
-        })?,
-    };
+    let models = models(app);
+    let model = model_of_run(args.how.model.as_deref(), &models, app)?;
     let started = Started {
         arguments: args.arguments.join(" "),
         sets: sets(&args.how.sets)?,
@@ -126,18 +118,10 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
         dir.join("runs").join(&spec.id).join("scratch"),
         std::env::vars_os(),
     ));
-    let store = Store::open(&dir).map_err(|error| store_error(&error))?;
+    let store = store(app)?;
     let id = spec.id.clone();
     app.out.note(&words!("run {id}", "运行 {id}"));
     drive(app, &args.how.watching(), move |watcher| Session::create(store, spec, world, watcher))
-}
-
-/// A scripted model is named by a path: whole, so that the run can be resumed from anywhere.
-fn pinned(model: &str, app: &App) -> String {
-    match model.strip_prefix("script:") {
-        Some(file) => format!("script:{}", app.places.cwd.join(file).display()),
-        None => model.to_owned(),
-    }
 }
 
 pub fn find_skill(name: &str, selection: &SkillSelection, app: &App) -> Result<Installed, CliError> {

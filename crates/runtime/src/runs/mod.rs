@@ -5,10 +5,13 @@
 
 mod journal;
 mod perform;
+mod recorded;
 mod session;
 mod start;
+mod washing;
 
 pub use journal::{JournalError, decode, encode, load};
 pub use perform::World;
+pub use recorded::RecordedRuns;
 pub use session::{Control, End, Notice, RunError, Session};
 pub use start::{StartError, Started, plan_run};

@@ -2,6 +2,7 @@
 
 use super::journal::{self, JournalError};
 use super::perform::{Performed, World};
+use super::washing;
 use crate::store::{Batch, Lease, NewRun, Owner, Reader, RunStatus, RunSummary, Store, StoreError};
 use fugato_engine::{Change, Effect, EffectKey, Event, EventKind, Input, Refusal, Run, RunSpec};
 use std::collections::{HashMap, VecDeque};
@@ -78,11 +79,14 @@ impl Session {
     /// Creates a run. It exists, durably, when this returns; nothing has been done yet.
     pub fn create(
         store: Store,
-        spec: RunSpec,
+        mut spec: RunSpec,
         world: Arc<World>,
         watcher: Watcher,
     ) -> Result<Self, RunError> {
         let now = now();
+        if let Some(redactor) = store.redactor() {
+            washing::spec(&redactor, &mut spec);
+        }
         let (id, skill, title, parent) =
             (spec.id.clone(), spec.skill.name.clone(), spec.title.clone(), spec.parent.clone());
         let kind = EventKind::RunCreated { spec: Box::new(spec) };
@@ -123,6 +127,10 @@ impl Session {
     }
 
     fn new(run: Run, store: Store, lease: Lease, world: Arc<World>, watcher: Watcher) -> Self {
+        let watcher = match store.redactor() {
+            Some(redactor) => washing::watcher(redactor, watcher),
+            None => watcher,
+        };
         Self {
             run,
             store,
@@ -183,7 +191,10 @@ impl Session {
         while !self.queue.is_empty() {
             let mut events = Vec::new();
             let mut answers = Vec::new();
-            while let Some(input) = self.queue.pop_front() {
+            while let Some(mut input) = self.queue.pop_front() {
+                if let Some(redactor) = self.store.redactor() {
+                    washing::input(&redactor, &mut input);
+                }
                 let from_person =
                     !matches!(input, Input::Completed { .. } | Input::Go | Input::Recover { .. });
                 let decided = self.run.decide(input, now());
