@@ -1,6 +1,6 @@
 //! `fugato answer RUN TEXT`: answer what a run asked, and let it go on.
 
-use super::models::{models, store};
+use super::models::{learn_key, models, store};
 use super::start::{Watching, drive, world_of};
 use super::{find, open, reader, state};
 use crate::app::App;
@@ -41,7 +41,9 @@ pub fn run(args: &AnswerArgs, app: &mut App) -> Outcome {
             words!("run `{id}` asks nothing", "运行 `{id}` 没有待回答的问题"),
         ));
     };
-    let world = world_of(&run, models(app), app);
+    let models = models(app);
+    learn_key(&models, &run.spec.model)?;
+    let world = world_of(&run, models, app);
     let dir = state(app);
     let store = store(app)?;
     let answer = args.text.join(" ");

@@ -21,6 +21,15 @@ pub fn models(app: &App) -> Models {
     Models::from_env(&env_var, settings)
 }
 
+/// Learns the key of a run's model before the run does anything: a script might print it before a model is asked.
+pub fn learn_key(models: &Models, model: &str) -> Result<(), CliError> {
+    if models.has_key_command(model) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.map_err(|error| CliError::internal(&error))?.block_on(models.learn_key(model));
+    }
+    Ok(())
+}
+
 /// This project's store, into which no secret is written.
 pub fn store(app: &App) -> Result<Store, CliError> {
     let store = Store::open(&state(app)).map_err(|error| store_error(&error))?;
@@ -50,5 +59,6 @@ pub fn model_of_run(asked: Option<&str>, models: &Models, app: &App) -> Result<S
         return Ok(format!("replay:{}", find(&reader(app)?, Some(run))?.id));
     }
     models.check(&model).map_err(|error| CliError::not_found(error.words).code(error.code))?;
+    learn_key(models, &model)?;
     Ok(model)
 }

@@ -1,6 +1,6 @@
 //! `fugato resume RUN`: take over a run whose owner is gone, or go on after raising a limit.
 
-use super::models::{models, store};
+use super::models::{learn_key, models, store};
 use super::start::{HowArgs, drive, world_of};
 use super::{find, open, reader, state};
 use crate::app::App;
@@ -49,7 +49,9 @@ pub fn run(args: &ResumeArgs, app: &mut App) -> Outcome {
             .hint(words!("look at it: fugato trace {id}", "查看：fugato trace {id}")));
         }
     }
-    let world = world_of(&run, models(app), app);
+    let models = models(app);
+    learn_key(&models, &run.spec.model)?;
+    let world = world_of(&run, models, app);
     let dir = state(app);
     let store = store(app)?;
     drive(app, &args.how.watching(), move |watcher| {

@@ -10,6 +10,7 @@ mod bad_input;
 mod ground;
 mod manage;
 mod manners;
+mod models;
 mod policy;
 mod runs;
 mod skills;

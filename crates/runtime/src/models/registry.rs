@@ -173,6 +173,29 @@ impl Models {
         self.resolve(alone.as_deref().unwrap_or(model)).map(drop)
     }
 
+    /// Asks the command that prints a model's key, if there is one, so that it is told before anything else happens. What
+    /// goes wrong is said by the first call.
+    pub async fn learn_key(&self, model: &str) {
+        if let (Some(endpoint), Some(tell)) = (self.with_key_command(model), &self.inner.settings.on_key)
+            && let Ok(Some(key)) = endpoint.key.get(&endpoint.name).await
+        {
+            tell(key.bare());
+        }
+    }
+
+    /// Whether a model's key comes from a command.
+    pub fn has_key_command(&self, model: &str) -> bool {
+        self.with_key_command(model).is_some()
+    }
+
+    fn with_key_command(&self, model: &str) -> Option<&Endpoint> {
+        let provider = model.split('/').next().unwrap_or_default();
+        self.inner
+            .endpoints
+            .get(provider)
+            .filter(|endpoint| matches!(endpoint.key, KeySource::Command { .. }))
+    }
+
     /// What an answer costs, in billionths of a US dollar; `None` is unknown, not free.
     pub fn price(&self, model: &str) -> Option<Price> {
         price::price_of(model, &self.inner.settings.prices)

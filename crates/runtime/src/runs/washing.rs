@@ -160,7 +160,7 @@ mod tests {
         for mut input in completed.into_iter().chain(others) {
             self::input(&redactor(), &mut input);
             let shown = format!("{input:?}");
-            assert!(!shown.contains(CANARY) && shown.contains("[redacted]"), "{shown}");
+            assert!(!shown.contains(CANARY) && shown.contains("<redacted>"), "{shown}");
         }
     }
 
@@ -179,6 +179,6 @@ mod tests {
         for piece in ["the key: s", "k-can", "ary-0123456789", " and 技", "能 sk", "y"] {
             watcher(Notice::Live { agent: "a".into(), text: piece.into() });
         }
-        assert_eq!(*seen.lock().unwrap(), "the key: [redacted] and 技能 sky");
+        assert_eq!(*seen.lock().unwrap(), "the key: <redacted> and 技能 sky");
     }
 }

@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// What stands where a secret stood.
-const MARK: &[u8] = b"[redacted]";
+/// What stands where a secret stood. Not the beginning of any JSON: an answer that was only a secret stays a text.
+const MARK: &[u8] = b"<redacted>";
 /// Shorter values (`true`, `8080`) would blacken ordinary text.
 const SHORTEST: usize = 8;
 /// A line of a longer secret (a private key) that is printed alone.
@@ -314,7 +314,7 @@ mod tests {
             ["given-canary".to_owned()],
         );
         let text = redactor.clean_text("sk-canary-123456 short /home/someone given-canary");
-        assert_eq!(text, "[redacted] short /home/someone [redacted]");
+        assert_eq!(text, "<redacted> short /home/someone <redacted>");
         assert_eq!(format!("{redactor:?}"), "Redactor(2 secrets)");
     }
 
@@ -324,7 +324,7 @@ mod tests {
         assert_eq!(redactor.clean_text("second-canary"), "second-canary");
         redactor.add(" second-canary\n");
         redactor.add("short");
-        assert_eq!(redactor.clean_text("first-canary second-canary short"), "[redacted] [redacted] short");
+        assert_eq!(redactor.clean_text("first-canary second-canary short"), "<redacted> <redacted> short");
     }
 
     #[test]
@@ -345,8 +345,8 @@ mod tests {
         let event = serde_json::json!({ "plain": secret, "arguments": inner }).to_string();
         let clean = json(&redactor, &event);
         let value: serde_json::Value = serde_json::from_str(&clean).unwrap();
-        assert_eq!(value["plain"], "[redacted]");
-        assert_eq!(value["arguments"], r#"{"argument":"[redacted]"}"#);
+        assert_eq!(value["plain"], "<redacted>");
+        assert_eq!(value["arguments"], r#"{"argument":"<redacted>"}"#);
     }
 
     #[test]
@@ -354,7 +354,7 @@ mod tests {
         let redactor = redactor(&["12345678"]);
         assert_eq!(
             json(&redactor, r#"{"at":1123456789,"t":"x12345678y"}"#),
-            r#"{"at":1999999999,"t":"x[redacted]y"}"#
+            r#"{"at":1999999999,"t":"x<redacted>y"}"#
         );
     }
 
@@ -364,21 +364,21 @@ mod tests {
         for untouched in [r#"{"t":"\nabcdefgh"}"#, r#"{"t":"\u0041abcdef"}"#] {
             assert_eq!(json(&redactor, untouched), untouched);
         }
-        assert_eq!(json(&redactor, r#"{"t":"\\nabcdefgh"}"#), r#"{"t":"\\[redacted]"}"#);
+        assert_eq!(json(&redactor, r#"{"t":"\\nabcdefgh"}"#), r#"{"t":"\\<redacted>"}"#);
     }
 
     #[test]
     fn lines_of_a_key_are_secret_alone_and_its_frame_is_not() {
         let key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0\n-----END PRIVATE KEY-----";
         let redactor = redactor(&[key]);
-        assert_eq!(redactor.clean_text("got MIIEvQIBADANBgkqhkiG9w0!"), "got [redacted]!");
+        assert_eq!(redactor.clean_text("got MIIEvQIBADANBgkqhkiG9w0!"), "got <redacted>!");
         assert_eq!(redactor.clean_text("-----BEGIN PRIVATE KEY-----"), "-----BEGIN PRIVATE KEY-----");
     }
 
     #[test]
     fn the_longest_secret_is_removed_whole() {
         let redactor = redactor(&["abcdefgh", "abcdefgh-and-more"]);
-        assert_eq!(redactor.clean_text("abcdefgh-and-more abcdefgh"), "[redacted] [redacted]");
+        assert_eq!(redactor.clean_text("abcdefgh-and-more abcdefgh"), "<redacted> <redacted>");
     }
 
     proptest! {
