@@ -207,14 +207,18 @@ impl World {
 
     fn runs_the_skill(&self) -> Result<String, String> {
         let run = self.run_document("small/smollm2")?;
-        expect(run["variables"]["FACTS"]["colour"] == "green", "the script's answer", &run["variables"])?;
-        match run["status"].as_str() {
-            Some("complete") => expect(!run["variables"]["SAID"].is_null(), "what the model said", &run)?,
+        expect(
+            at(&run, "/variables/FACTS/colour") == "green",
+            "the script's answer",
+            at(&run, "/variables"),
+        )?;
+        match at(&run, "/status").as_str() {
+            Some("complete") => expect(!at(&run, "/variables/SAID").is_null(), "what the model said", &run)?,
             Some("budget_exhausted") => {}
             _ => return Err(format!("the run is neither complete nor out of budget: {run}")),
         }
-        say(&format!("   {}: SAID = {}", run["status"], run["variables"]["SAID"]));
-        run["id"].as_str().map(str::to_owned).ok_or_else(|| format!("the run has no id: {run}"))
+        say(&format!("   {}: SAID = {}", at(&run, "/status"), at(&run, "/variables/SAID")));
+        at(&run, "/id").as_str().map(str::to_owned).ok_or_else(|| format!("the run has no id: {run}"))
     }
 
     /// The log: whole, and each answer an action of the offered ones or a text, with the tokens it took.
@@ -227,30 +231,31 @@ impl World {
             .collect::<Result<_, _>>()
             .map_err(|error| error.to_string())?;
         for (number, event) in (1..).zip(&events) {
-            expect(event["seq"] == number, "numbers without a gap", event)?;
+            expect(at(event, "/seq") == number, "numbers without a gap", event)?;
         }
-        let of = |kind: &str| events.iter().filter(|event| event["kind"]["type"] == kind).collect::<Vec<_>>();
+        let of =
+            |kind: &str| events.iter().filter(|event| at(event, "/kind/type") == kind).collect::<Vec<_>>();
         let answers = of("model.answered");
         expect(!answers.is_empty(), "an answer of the model in the log", &Value::Null)?;
         let ended = answers.len() + of("model.failed").len();
         expect(of("model.requested").len() == ended, "an end for each request", &Value::Null)?;
         expect(of("run.ended").len() == 1, "one end of the run", &Value::Null)?;
         for event in &answers {
-            let answer = &event["kind"]["answer"];
-            let parts = answer["message"]["parts"].as_array().map(Vec::as_slice).unwrap_or_default();
-            let is_action = parts.iter().all(|part| match part["type"].as_str() {
-                Some("text") => part["text"].is_string(),
-                Some("tool_call") => part["name"].is_string() && part["arguments"].is_object(),
+            let answer = at(event, "/kind/answer");
+            let parts = at(answer, "/message/parts").as_array().map(Vec::as_slice).unwrap_or_default();
+            let is_action = parts.iter().all(|part| match at(part, "/type").as_str() {
+                Some("text") => at(part, "/text").is_string(),
+                Some("tool_call") => at(part, "/name").is_string() && at(part, "/arguments").is_object(),
                 _ => false,
             });
             expect(!parts.is_empty() && is_action, "an action or a text", answer)?;
-            for tokens in ["input_tokens", "output_tokens"] {
-                expect(answer["usage"][tokens].as_u64() > Some(0), "tokens", &answer["usage"])?;
+            for tokens in ["/usage/input_tokens", "/usage/output_tokens"] {
+                expect(at(answer, tokens).as_u64() > Some(0), "tokens", answer)?;
             }
         }
         let cost = self.fugato(&["cost", id, "--json"])?;
         let cost: Value = serde_json::from_slice(&cost.stdout).map_err(|error| error.to_string())?;
-        expect(cost["total"]["micro_usd"].is_null(), "an unknown cost, not zero", &cost)?;
+        expect(at(&cost, "/total/micro_usd").is_null(), "an unknown cost, not zero", &cost)?;
         say(&format!("   {} events, {} answers", events.len(), answers.len()));
         Ok(())
     }
@@ -259,17 +264,25 @@ impl World {
     fn replays(&self, id: &str) -> Outcome {
         let first = self.fugato(&["events", id, "--json"])?;
         let run = self.run_document(&format!("replay:{id}"))?;
-        let again = run["id"].as_str().unwrap_or_default();
+        let again = at(&run, "/id").as_str().unwrap_or_default();
         let second = self.fugato(&["events", again, "--json"])?;
         let answers = |output: &Output| -> Vec<Value> {
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
             let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-            events.map(|event| event["kind"]["answer"].clone()).filter(|answer| !answer.is_null()).collect()
+            events
+                .map(|event| at(&event, "/kind/answer").clone())
+                .filter(|answer| !answer.is_null())
+                .collect()
         };
         expect(answers(&first) == answers(&second), "the same answers from the log", &run)?;
         say("   the log answers again without the model");
         Ok(())
     }
+}
+
+/// What stands at a place of a document; nothing there is null.
+fn at<'a>(document: &'a Value, place: &str) -> &'a Value {
+    document.pointer(place).unwrap_or(&Value::Null)
 }
 
 fn expect(holds: bool, what: &str, found: &Value) -> Outcome {

@@ -357,3 +357,91 @@ fn search(dir: &Path, look: &mut dyn FnMut(&Path, &[u8])) {
         }
     }
 }
+
+/// A plain skill with a scripted model; the run's events.
+fn play(script: &str, code: i32) -> Vec<serde_json::Value> {
+    let env = plain_skill();
+    env.write("m.yaml", script);
+    env.write("a.txt", "one");
+    env.fugato("run greet --model script:m.yaml --no-input").exits(code);
+    let events = env.fugato("events --json").exits(0).stdout;
+    events.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn of<'a>(events: &'a [serde_json::Value], kind: &str) -> Vec<&'a serde_json::Value> {
+    events.iter().map(|event| &event["kind"]).filter(|event| event["type"] == kind).collect()
+}
+
+#[test]
+fn unreadable_arguments_get_a_repair_turn_with_the_parsers_words() {
+    let events = play(
+        "- when: {step: 1}\n  fault: malformed\n  tools: [{name: Read}]\n- when: {step: 2, text: EOF}\n  reply: better\n",
+        0,
+    );
+    let failed = of(&events, "model.failed");
+    assert_eq!(failed.len(), 1);
+    assert!(failed[0]["message"].as_str().unwrap().contains("`Read`"), "{failed:?}");
+    assert!(of(&events, "tool.requested").is_empty(), "nothing half was run");
+    let for_ever = play("- fault: malformed\n  tools: [{name: Read}]\n", 1);
+    assert!((2..=4).contains(&of(&for_ever, "model.failed").len()), "{for_ever:?}");
+}
+
+#[test]
+fn a_cut_stream_is_tried_again_and_runs_no_tool() {
+    let events = play(
+        "- times: 1\n  fault: cut\n  reply: half of this\n  tools: [{name: Read, arguments: {path: a.txt}}]\n- when: {attempt: 1}\n  reply: whole\n",
+        0,
+    );
+    assert!(of(&events, "tool.requested").is_empty());
+    assert_eq!(of(&events, "model.answered").len(), 1);
+}
+
+#[test]
+fn an_unknown_tool_is_an_error_result_for_the_model() {
+    let events = play(
+        "- when: {step: 1}\n  tools: [{name: Raed, arguments: {path: a.txt}}]\n- when: {tool_result: Raed, text: no tool}\n  reply: sorry\n",
+        0,
+    );
+    let results = of(&events, "tool.completed");
+    assert_eq!((results.len(), &results[0]["is_error"]), (1, &true.into()));
+    assert!(results[0]["content"].as_str().unwrap().contains("Read"), "{results:?}");
+}
+
+#[test]
+fn five_hundred_tool_calls_in_one_answer_are_run_up_to_the_limit() {
+    let calls = "{name: Read, arguments: {path: a.txt}}, ".repeat(500);
+    let events =
+        play(&format!("- when: {{step: 1}}\n  tools: [{calls}]\n- when: {{step: 2}}\n  reply: done\n"), 0);
+    assert_eq!(of(&events, "tool.requested").len(), 64);
+    let refused = of(&events, "tool.completed").iter().filter(|event| event["is_error"] == true).count();
+    assert_eq!(refused, 500 - 64);
+}
+
+/// The settings and scripts that the guide shows are read without a complaint.
+#[test]
+fn the_guides_examples_are_what_they_say() {
+    let guide =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/models.md"))
+            .unwrap();
+    let blocks = |kind: &str| -> Vec<String> {
+        let start = format!("```{kind}\n");
+        guide.split(&start).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+    };
+    let (settings, scripts) = (blocks("toml"), blocks("yaml"));
+    assert!(settings.len() >= 2 && !scripts.is_empty());
+    for text in settings {
+        let env = env();
+        own_settings(&env, &text);
+        let list = env.fugato("config list").exits(0);
+        assert_eq!(list.stderr, "", "{text}");
+        let keys = text.lines().filter(|line| line.contains(" = ")).count();
+        let set = env.fugato("config list --json").exits(0).json();
+        let set = set["settings"].as_array().unwrap().iter();
+        assert_eq!(set.filter(|setting| setting["origin"]["layer"] == "user").count(), keys, "{text}");
+    }
+    for text in scripts {
+        let env = plain_skill();
+        env.write("m.yaml", &text);
+        env.fugato("run greet --model script:m.yaml").exits(0).says(&["everything else"]);
+    }
+}
