@@ -7,7 +7,6 @@ use fugato_engine::{Event, Limits, Plan, PlanNode, Run, RunSpec, SkillPin, Work}
 use fugato_runtime::models::{ModelSettings, Models};
 use fugato_runtime::runs::{Session, World, load};
 use fugato_runtime::store::{Reader, Store};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -76,13 +75,8 @@ fn spec(count: u32) -> RunSpec {
         skill: SkillPin { name: "bench".into(), dir: String::new(), digest: None },
         title: "bench".into(),
         plan: Plan { phases: Vec::new(), nodes: nodes.collect() },
-        single: None,
-        context: BTreeMap::new(),
         limits: Limits { concurrent: 1024, ..Limits::default() },
         model: "echo".into(),
-        debug: false,
-        parent: None,
-        catalog: String::new(),
-        digests: BTreeMap::new(),
+        ..RunSpec::default()
     }
 }

@@ -402,9 +402,15 @@ fn an_unknown_tool_is_an_error_result_for_the_model() {
         "- when: {step: 1}\n  tools: [{name: Raed, arguments: {path: a.txt}}]\n- when: {tool_result: Raed, text: no tool}\n  reply: sorry\n",
         0,
     );
-    let results = of(&events, "tool.completed");
-    assert_eq!((results.len(), &results[0]["is_error"]), (1, &true.into()));
-    assert!(results[0]["content"].as_str().unwrap().contains("Read"), "{results:?}");
+    let refused = of(&events, "tool.refused");
+    assert_eq!(refused.len(), 1);
+    assert!(refused[0]["reason"].as_str().unwrap().contains("Read"), "{refused:?}");
+    let for_ever = play("- tools: [{name: Raed}]\n", 1);
+    assert!(
+        (3..=5).contains(&of(&for_ever, "tool.refused").len()),
+        "{}",
+        of(&for_ever, "tool.refused").len()
+    );
 }
 
 #[test]

@@ -198,7 +198,17 @@ impl Models {
 
     /// What an answer costs, in billionths of a US dollar; `None` is unknown, not free.
     pub fn price(&self, model: &str) -> Option<Price> {
-        price::price_of(model, &self.inner.settings.prices)
+        let alone = usual(model);
+        price::price_of(alone.as_deref().unwrap_or(model), &self.inner.settings.prices)
+    }
+
+    /// What a call may cost at most per token: the dearest way its input can be counted.
+    pub fn rate(&self, model: &str) -> Option<fugato_engine::Rate> {
+        let price = self.price(model)?;
+        Some(fugato_engine::Rate {
+            input_nano_usd: price.input.max(price.cache_write),
+            output_nano_usd: price.output,
+        })
     }
 
     pub fn counters(&self, provider: &str) -> Counters {

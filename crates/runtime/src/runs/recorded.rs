@@ -4,6 +4,7 @@ use super::journal::load;
 use crate::models::{About, Past, Recorded};
 use crate::store::{Lookup, Reader};
 use fugato_engine::{Event, EventKind};
+use fugato_model::chat::{Answer, Message, StopReason};
 use fugato_model::{Words, words};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -61,6 +62,11 @@ fn answers_of(events: &[Event]) -> Answers {
             }
             EventKind::ModelAnswered { agent, step, answer, .. } => {
                 (agent, step, Past::Answered((**answer).clone()))
+            }
+            // A summary is an answer too, to the question for one.
+            EventKind::AgentCompacted { agent, step, summary, usage, .. } => {
+                let message = Message::assistant(summary.clone());
+                (agent, step, Past::Answered(Answer { message, stop: StopReason::EndTurn, usage: *usage }))
             }
             EventKind::ModelFailed { agent, step, fault, message, .. } => {
                 (agent, step, Past::Failed { fault: *fault, message: message.clone() })

@@ -20,11 +20,7 @@ type Watcher = Box<dyn FnMut(Notice) + Send>;
 pub(super) fn input(redactor: &Redactor, input: &mut Input) {
     match input {
         Input::Completed { completion, .. } => self::completion(redactor, completion),
-        Input::Direct { text, .. } => {
-            if let Some(text) = text {
-                self::text(redactor, text);
-            }
-        }
+        Input::Direct { text: Some(text), .. } => self::text(redactor, text),
         Input::Answer { answer, .. } => text(redactor, answer),
         Input::Send { from, text, .. } => {
             self::text(redactor, from);
@@ -150,7 +146,7 @@ mod tests {
         let completions = [
             Completion::Answered { answer, micro_usd: None },
             Completion::ModelFailed { fault, message: said() },
-            Completion::Tool { content: said(), is_error: false },
+            Completion::Tool { content: said(), is_error: false, used: None },
             Completion::Script { stdout: said() },
             Completion::ScriptFailed { message: Words { en: said(), zh: said() } },
         ];
