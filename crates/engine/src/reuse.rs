@@ -155,6 +155,8 @@ mod tests {
             after,
             work: Work::Script {
                 skill: "s".into(),
+                dir: None,
+                relevant: Vec::new(),
                 entry: "m".into(),
                 class,
                 instructions: String::new(),
@@ -173,17 +175,9 @@ mod tests {
         RunSpec {
             id: "run_1".into(),
             skill: SkillPin { name: "s".into(), dir: "/s".into(), digest: None },
-            title: String::new(),
             plan: Plan { phases: vec![phase], nodes },
-            single: None,
-            context: BTreeMap::new(),
-            limits: Limits::default(),
-            model: String::new(),
-            debug: false,
-            parent: None,
-            catalog: String::new(),
-            digests: BTreeMap::new(),
             reused,
+            ..RunSpec::default()
         }
     }
 

@@ -1,16 +1,15 @@
 //! `fugato answer RUN TEXT`: answer what a run asked, and let it go on.
 
+use super::models::{learn_key, models, store};
 use super::start::{Watching, drive, world_of};
-use super::{PATIENCE, command_error, find, open, reader, state, store_error};
-use crate::app::{App, env_var};
+use super::{PATIENCE, command_error, find, open, reader, state};
+use crate::app::App;
 use crate::error::{CliError, Outcome};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use fugato_engine::{Command, Input};
 use fugato_model::{Exit, words};
-use fugato_runtime::models::{ModelSettings, Models};
 use fugato_runtime::runs::{Session, command};
-use fugato_runtime::store::Store;
 
 /// Answer what a run asked.
 #[derive(Debug, Args)]
@@ -44,10 +43,11 @@ pub fn run(args: &AnswerArgs, app: &mut App) -> Outcome {
             words!("run `{id}` asks nothing", "运行 `{id}` 没有待回答的问题"),
         ));
     };
-    let models = Models::from_env(&env_var, ModelSettings::default());
+    let models = models(app);
+    learn_key(&models, &run.spec.model)?;
     let world = world_of(&run, models, app);
     let dir = state(app);
-    let store = Store::open(&dir).map_err(|error| store_error(&error))?;
+    let store = store(app)?;
     let answer = args.text.join(" ");
     if row.is_live() {
         // Somebody works on the run: it is told, and goes on there.

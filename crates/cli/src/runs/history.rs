@@ -9,7 +9,9 @@ use crate::printer::style;
 use crate::render::{Cell, Table};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_model::{Exit, Lang, words};
+use fugato_engine::Run;
+use fugato_model::{Exit, Lang, Words, words};
+use fugato_runtime::models::price::DATE as PRICE_DATE;
 
 /// Draw a run as a waterfall.
 #[derive(Debug, Args)]
@@ -66,6 +68,7 @@ pub fn cost(args: &CostArgs, app: &mut App) -> Outcome {
         let view = run.view(lang);
         app.out.json(&serde_json::json!({
             "schema": "fugato.cost/v1", "run": row.id, "total": run.spent, "agents": view.agents,
+            "prices": {"table": PRICE_DATE, "own": app.config.price_dates()},
         }))?;
         return Ok(Exit::Ok);
     }
@@ -93,5 +96,24 @@ pub fn cost(args: &CostArgs, app: &mut App) -> Outcome {
         "{answers} model calls · {tokens} tokens · {cost}",
         "模型调用 {answers} 次 · {tokens} 词元 · {cost}"
     ));
+    app.out.note(&price_note(&run, app));
     Ok(Exit::Ok)
+}
+
+/// How old the prices are, and what to do where there is none: unknown is not free.
+fn price_note(run: &Run, app: &App) -> Words {
+    let unknown = run.agents.iter().find(|agent| agent.spent.answers > 0 && agent.spent.micro_usd.is_none());
+    let dates = app.config.price_dates();
+    let own: Vec<String> = dates.iter().map(|(model, date)| format!("{model} {date}")).collect();
+    let own = if own.is_empty() { String::new() } else { format!(" · {}", own.join(", ")) };
+    match unknown {
+        Some(agent) => {
+            let model = fugato_model::escape_for_terminal(&agent.model);
+            words!(
+                "prices of {PRICE_DATE}{own}; that of {model} is unknown, so the cost is: set it under [prices.\"{model}\"]",
+                "价格表日期 {PRICE_DATE}{own}；{model} 的价格未知，因此费用未知：可在 [prices.\"{model}\"] 下设置"
+            )
+        }
+        None => words!("prices of {PRICE_DATE}{own}", "价格表日期 {PRICE_DATE}{own}"),
+    }
 }

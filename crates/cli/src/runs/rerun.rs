@@ -1,16 +1,15 @@
 //! `fugato rerun RUN`: the same once more, or only from one place on.
 
+use super::models::{learn_key, model_of_run, models, store};
 use super::start::{HowArgs, drive, sets, start_error, world_of_spec};
-use super::{find, open, reader, state, store_error};
-use crate::app::{App, SkillSelection, env_var};
+use super::{find, open, reader};
+use crate::app::{App, SkillSelection};
 use crate::error::{CliError, Outcome};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use fugato_engine::{RunSpec, SkillPin};
 use fugato_model::{Exit, words};
-use fugato_runtime::models::{ModelSettings, Models};
 use fugato_runtime::runs::{Again, Rerun, RerunError, Session, plan_rerun};
-use fugato_runtime::store::Store;
 use fugato_skill::Installed;
 use std::path::Path;
 use std::sync::Arc;
@@ -34,8 +33,11 @@ pub fn run(args: &RerunArgs, app: &mut App) -> Outcome {
     let row = find(&reader, args.run.as_deref())?;
     let (events, old) = open(&reader, &row)?;
     let skill = skill_now(&old.spec.skill, app)?;
-    let models = Models::from_env(&env_var, ModelSettings::default());
-    let model = args.how.model.as_deref().map(|model| super::start::pinned(model, app));
+    let models = models(app);
+    let model = match args.how.model.as_deref() {
+        Some(model) => Some(model_of_run(Some(model), &models, app)?),
+        None => None,
+    };
     let asked = model.clone().unwrap_or_else(|| old.spec.model.clone());
     let rerun = Rerun {
         rates: models.rate(&asked).map(|rate| (asked, rate)).into_iter().collect(),
@@ -50,8 +52,9 @@ pub fn run(args: &RerunArgs, app: &mut App) -> Outcome {
         plan_rerun(skill.as_ref(), &rerun).map_err(|error| rerun_error(&error, skill.as_ref(), &rerun))?;
     tell(&again, app);
     let spec = again.spec;
+    learn_key(&models, &spec.model)?;
     let world = world_of_spec(&spec, models, app);
-    let store = Store::open(&state(app)).map_err(|error| store_error(&error))?;
+    let store = store(app)?;
     drop(reader);
     drive(app, &args.how.watching(), move |watcher| Session::create(store, spec, world, watcher))
 }

@@ -1,16 +1,15 @@
 //! `fugato resume RUN`: take over a run whose owner is gone, or go on after raising a limit.
 
+use super::models::{learn_key, models, store};
 use super::start::{HowArgs, drive, world_of};
-use super::{find, open, reader, state, store_error};
-use crate::app::{App, env_var};
+use super::{find, open, reader, state};
+use crate::app::App;
 use crate::error::{CliError, Outcome};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use fugato_engine::{Input, Outcome as Ended};
 use fugato_model::{Exit, words};
-use fugato_runtime::models::{ModelSettings, Models};
 use fugato_runtime::runs::Session;
-use fugato_runtime::store::Store;
 
 /// Go on with a run that was interrupted.
 #[derive(Debug, Args)]
@@ -69,10 +68,11 @@ pub fn go_on(run: Option<&str>, how: &HowArgs, app: &mut App) -> Outcome {
             });
         }
     }
-    let models = Models::from_env(&env_var, ModelSettings::default());
+    let models = models(app);
+    learn_key(&models, &run.spec.model)?;
     let world = world_of(&run, models, app);
     let dir = state(app);
-    let store = Store::open(&dir).map_err(|error| store_error(&error))?;
+    let store = store(app)?;
     drive(app, &how.watching(), move |watcher| {
         let mut session = Session::resume(store, &dir, &id, world, watcher)?;
         raise.into_iter().for_each(|input| session.tell(input));

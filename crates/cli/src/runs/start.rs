@@ -1,8 +1,9 @@
 //! `fugato run SKILL`: create a run, watch it, ask the person what it asks.
 
+use super::models::{model_of_run, models, store};
 use super::reporter::{self, Reporter};
-use super::{run_error, skills, state, store_error};
-use crate::app::{App, SkillSelection, env_var};
+use super::{run_error, skills, state};
+use crate::app::{App, SkillSelection};
 use crate::error::{CliError, Outcome};
 use crate::policy::AgentView;
 use crate::skill::unknown_skill;
@@ -10,9 +11,8 @@ use clap::Args;
 use clap_complete::ArgValueCandidates;
 use fugato_engine::{Event, Input, Limits, Outcome as Ended, Run, RunSpec};
 use fugato_model::{Exit, words};
-use fugato_runtime::models::{ModelSettings, Models};
+use fugato_runtime::models::Models;
 use fugato_runtime::runs::{Control, End, Notice, Session, Shelf, StartError, Started, World, plan_run};
-use fugato_runtime::store::Store;
 use fugato_skill::{Installed, Inventory};
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, IsTerminal as _};
@@ -119,16 +119,8 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
         (None, skill) => skill.as_deref().unwrap_or_default(),
     };
     let (skill, installed) = find_among(name, &args.selection, app)?;
-    let models = Models::from_env(&env_var, ModelSettings::default());
-    let model = match &args.how.model {
-        Some(model) => pinned(model, app),
-        None => models.default_model().map_err(|none| {
-            CliError::new(Exit::Refused, none.words).hint(words!(
-                "to see it work without any model: fugato demo",
-                "不需要模型即可体验：fugato demo"
-            ))
-        })?,
-    };
+    let models = models(app);
+    let model = model_of_run(args.how.model.as_deref(), &models, app)?;
     let visible = skills::visible(&args.view, &args.selection, app)?;
     let started = Started {
         arguments: args.arguments.join(" "),
@@ -155,7 +147,7 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
         std::env::vars_os(),
     );
     let world = Arc::new(world.with_skills(skills::shelf(&args.selection, app)?));
-    let store = Store::open(&dir).map_err(|error| store_error(&error))?;
+    let store = store(app)?;
     let id = spec.id.clone();
     app.out.note(&words!("run {id}", "运行 {id}"));
     drive(app, &args.how.watching(), move |watcher| Session::create(store, spec, world, watcher))
@@ -181,14 +173,6 @@ fn milliseconds(text: &str) -> Result<u64, CliError> {
             "--budget-time：值为 `{shown}`，应为 90s、10m 或 2h 这样的时间"
         ))
     })
-}
-
-/// A scripted model is named by a path: whole, so that the run can be resumed from anywhere.
-pub fn pinned(model: &str, app: &App) -> String {
-    match model.strip_prefix("script:") {
-        Some(file) => format!("script:{}", app.places.cwd.join(file).display()),
-        None => model.to_owned(),
-    }
 }
 
 /// The skill, and what its phases may name besides their own parts. One that is run by its path may name installed ones, too.

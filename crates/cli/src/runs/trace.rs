@@ -121,7 +121,7 @@ mod tests {
         let bars = bars(&events, &run);
         assert_eq!(bars[0].id, "n");
         assert!(bars.iter().all(|bar| bar.end.is_some_and(|end| end >= bar.start)), "{bars:?}");
-        assert!(draw(&bars, 0, -DAY, 60, Width::Narrow, fugato_model::Lang::En).iter().all(|line| !line.contains('-')));
+        assert!(draw(&bars, 0, -DAY, 60, Width::Narrow, Lang::En).iter().all(|line| !line.contains('-')));
     }
 
     #[test]

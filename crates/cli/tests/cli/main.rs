@@ -12,6 +12,7 @@ mod history;
 mod kills;
 mod manage;
 mod manners;
+mod models;
 mod phases;
 mod policy;
 mod runs;

@@ -102,6 +102,7 @@ fn a_lock_that_no_longer_fits_says_what_to_type() {
 fn a_skill_installed_a_moment_ago_does_not_make_the_doctor_worry() {
     let env = env();
     env.write("src/tool/SKILL.md", "---\nname: tool\ndescription: d\n---\n");
+    env.write("fugato.toml", "model = \"echo\"\n");
     env.fugato("skill add src/tool").exits(0);
     let findings = env.fugato("doctor --json").exits(0).json()["findings"].as_array().unwrap().clone();
     assert!(findings.iter().all(|finding| finding["health"] == "ok"), "{findings:?}");

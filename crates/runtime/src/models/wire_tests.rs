@@ -98,6 +98,7 @@ async fn anthropic_is_asked_in_its_own_words() {
     );
     assert_eq!(body["system"][0]["cache_control"], json!({"type": "ephemeral"}));
     assert_eq!(body["tools"][0]["input_schema"], READ[0].parameters);
+    assert_eq!(body["tools"][0]["cache_control"], json!({"type": "ephemeral"}));
     assert_eq!(
         body["messages"][1]["content"][0],
         json!({"type": "thinking", "thinking": "hm", "signature": "sig"})

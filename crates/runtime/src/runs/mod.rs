@@ -16,18 +16,21 @@ mod import;
 mod journal;
 mod moment;
 mod perform;
+mod recorded;
 mod rerun;
 mod session;
 mod shelf;
 mod start;
 #[cfg(test)]
 mod test_bed;
+mod washing;
 
 pub use commands::{CommandError, command};
 pub use import::{import, spool};
 pub use journal::{JournalError, decode, encode, load, names_blob};
 pub use moment::Moment;
 pub use perform::World;
+pub use recorded::RecordedRuns;
 pub use rerun::{Again, Rerun, RerunError, plan_rerun};
 pub use session::{Control, End, Notice, RunError, Session};
 pub use shelf::Shelf;

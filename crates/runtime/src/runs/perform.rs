@@ -370,8 +370,11 @@ async fn ask(models: &Models, transcript: &tokio::sync::Mutex<Transcript>, call:
     };
     match call_with_retries(models, &call.model, request, &mut on_delta, &mut |_| {}).await {
         Ok(answer) => {
-            let micro_usd =
-                models.price(&call.model).and_then(|price| price.cost(&answer.usage)).map(|nano| nano / 1000);
+            // Rounded up: a thousand tiny answers are not free.
+            let micro_usd = models
+                .price(&call.model)
+                .and_then(|price| price.cost(&answer.usage))
+                .map(|nano| nano.div_ceil(1000));
             Completion::Answered { answer: Box::new(answer), micro_usd }
         }
         Err(error) => Completion::ModelFailed { fault: error.fault, message: error.words.en },

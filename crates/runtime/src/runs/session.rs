@@ -4,6 +4,7 @@ use super::clock::Clock;
 use super::commands::{LOOK, write_answer};
 use super::journal::{self, JournalError};
 use super::perform::{Performed, World};
+use super::washing;
 use crate::store::{Batch, Lease, NewRun, Owner, Reader, RunStatus, RunSummary, Store, StoreError};
 use fugato_engine::{
     Change, Command, Completion, Effect, EffectKey, Event, EventKind, Input, Refusal, Run, RunSpec,
@@ -117,11 +118,14 @@ impl Session {
     /// Creates a run. It exists, durably, when this returns; nothing has been done yet.
     pub fn create(
         store: Store,
-        spec: RunSpec,
+        mut spec: RunSpec,
         world: Arc<World>,
         watcher: Watcher,
     ) -> Result<Self, RunError> {
         let now = super::clock::wall();
+        if let Some(redactor) = store.redactor() {
+            washing::spec(&redactor, &mut spec);
+        }
         let (id, skill, title, parent) =
             (spec.id.clone(), spec.skill.name.clone(), spec.title.clone(), spec.parent.clone());
         let kind = EventKind::RunCreated { spec: Box::new(spec) };
@@ -163,6 +167,10 @@ impl Session {
 
     fn new(run: Run, store: Store, lease: Lease, world: Arc<World>, watcher: Watcher) -> Self {
         world.take_charge(&store);
+        let watcher = match store.redactor() {
+            Some(redactor) => washing::watcher(redactor, watcher),
+            None => watcher,
+        };
         Self {
             clock: Clock::start(run.last_at()),
             commands: Commands::default(),
@@ -267,7 +275,10 @@ impl Session {
         while !self.queue.is_empty() {
             let (mut events, mut replies, mut answers) = (Vec::new(), Vec::new(), Vec::new());
             let mut refused = None;
-            while let Some(Queued { input, asked_by }) = self.queue.pop_front() {
+            while let Some(Queued { mut input, asked_by }) = self.queue.pop_front() {
+                if let Some(redactor) = self.store.redactor() {
+                    washing::input(&redactor, &mut input);
+                }
                 let is_unknown = matches!((&input, &asked_by), (Input::Go, AskedBy::Command(_)));
                 let decided = match is_unknown {
                     true => Err(Refusal { words: words!("unknown command", "未知命令") }),

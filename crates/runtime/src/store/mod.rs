@@ -95,8 +95,8 @@ impl Store {
     }
 
     /// From now on these secrets reach neither the log nor the blobs.
-    pub fn set_redactor(&self, redactor: Redactor) {
-        *self.0.redactor.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(redactor));
+    pub fn set_redactor(&self, redactor: impl Into<Arc<Redactor>>) {
+        *self.0.redactor.write().unwrap_or_else(PoisonError::into_inner) = Some(redactor.into());
     }
 
     /// Queues events. Whoever appends faster than the disk writes waits here once 32 MiB are queued.
@@ -150,7 +150,7 @@ impl Store {
         Reader::open(&self.0.place.dir)?.ok_or(StoreError::Closed)
     }
 
-    fn redactor(&self) -> Option<Arc<Redactor>> {
+    pub(crate) fn redactor(&self) -> Option<Arc<Redactor>> {
         self.0.redactor.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

@@ -1,5 +1,7 @@
 //! `fugato doctor`: what this machine and project can do, and everything that is wrong, in one place.
 
+mod providers;
+
 use crate::app::{App, SkillSelection, env_var};
 use crate::error::{CliError, Outcome};
 use crate::printer::{paint, style};
@@ -36,8 +38,15 @@ struct Finding {
 pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
     let roots = app.roots(&args.selection, None)?;
     let inventory = app.discover(&roots).inventory;
-    let findings =
-        [home(app), state(app), skills(&inventory), index(&roots, app), interrupted_installs(&roots, app)];
+    let models = providers::look(app);
+    let mut findings = vec![
+        home(app),
+        state(app),
+        skills(&inventory),
+        index(&roots, app),
+        interrupted_installs(&roots, app),
+    ];
+    findings.extend(models.findings());
     let failed = findings.iter().any(|finding| finding.health == Health::Error);
     if app.out.json {
         let lang = app.out.lang;
@@ -49,7 +58,9 @@ pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
                 })
             })
             .collect();
-        app.out.json(&serde_json::json!({"schema": "fugato.doctor/v1", "ok": !failed, "findings": items}))?;
+        app.out.json(&serde_json::json!({
+            "schema": "fugato.doctor/v1", "ok": !failed, "findings": items, "models": models.document(),
+        }))?;
     } else {
         for finding in &findings {
             let mark = match (finding.health, app.out.lang) {
