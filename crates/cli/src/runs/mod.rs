@@ -2,12 +2,14 @@
 
 mod answer;
 mod drawing;
+mod estimate;
 mod history;
 mod planning;
 mod reporter;
 mod resume;
 mod start;
 mod trace;
+mod variables;
 
 pub use answer::{AnswerArgs, run as answer};
 pub use history::{
