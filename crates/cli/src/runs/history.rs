@@ -1,7 +1,6 @@
-//! `fugato runs | events | trace | cost`: what happened, from the log.
+//! `fugato runs | events | cost`: what happened, from the log.
 
 use super::reporter::{cost_words, duration};
-use super::trace::{bars, draw};
 use super::{find, open, reader};
 use crate::app::App;
 use crate::error::Outcome;
@@ -22,13 +21,6 @@ pub struct RunsArgs {
 /// Names one run.
 #[derive(Debug, Args)]
 pub struct EventsArgs {
-    /// The run, or the beginning of its id [default: the newest]
-    run: Option<String>,
-}
-
-/// Draw a run as a waterfall.
-#[derive(Debug, Args)]
-pub struct TraceArgs {
     /// The run, or the beginning of its id [default: the newest]
     run: Option<String>,
 }
@@ -105,36 +97,6 @@ pub fn events(args: &EventsArgs, app: &mut App) -> Outcome {
         let time = paint(style::DIM, format!("{:>9}", duration(event.at - start)));
         app.out.line(format!("{:>5} {time} {} {rest}", event.seq, paint(style::NAME, kind)))?;
     }
-    Ok(Exit::Ok)
-}
-
-pub fn trace(args: &TraceArgs, app: &mut App) -> Outcome {
-    let reader = reader(app)?;
-    let row = find(&reader, args.run.as_deref())?;
-    let (events, run) = open(&reader, &row)?;
-    let bars = bars(&events, &run);
-    if app.out.json {
-        let items: Vec<_> = bars
-            .iter()
-            .map(|bar| {
-                serde_json::json!({
-                    "id": bar.id, "start": bar.start, "end": bar.end, "state": bar.state, "attempt": bar.attempt,
-                })
-            })
-            .collect();
-        app.out.json(&serde_json::json!({"schema": "fugato.trace/v1", "run": row.id, "bars": items}))?;
-        return Ok(Exit::Ok);
-    }
-    let (from, to) = match (events.first(), events.last()) {
-        (Some(first), Some(last)) => (first.at, last.at),
-        _ => return Ok(Exit::Ok),
-    };
-    let columns = app.out.columns().unwrap_or(100);
-    for line in draw(&bars, from, to, columns, app.out.width) {
-        app.out.line(line)?;
-    }
-    let (id, status, time, cost) = (&row.id, row.effective_status(), duration(to - from), cost_words(&run));
-    app.out.note(&words!("{id} {status} · {time} · {cost}", "{id} {status} · {time} · {cost}"));
     Ok(Exit::Ok)
 }
 

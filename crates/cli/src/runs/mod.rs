@@ -12,12 +12,11 @@ mod trace;
 mod variables;
 
 pub use answer::{AnswerArgs, run as answer};
-pub use history::{
-    CostArgs, EventsArgs, RunsArgs, TraceArgs, cost, events as show_events, runs, trace as show_trace,
-};
+pub use history::{CostArgs, EventsArgs, RunsArgs, cost, events as show_events, runs};
 pub use planning::{PlanArgs, run as plan};
 pub use resume::{ResumeArgs, run as resume};
 pub use start::{RunArgs, run as start};
+pub use trace::{TraceArgs, run as show_trace};
 
 use crate::app::{App, env_var};
 use crate::error::CliError;

@@ -7,10 +7,10 @@ use super::variables::{Variable, variables};
 use crate::app::{App, SkillSelection};
 use crate::error::{CliError, Outcome};
 use crate::printer::style;
-use crate::render::{Cell, Table, count};
+use crate::render::{Cell, Table, count, shell_word};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_engine::{Phase, Plan, RunSpec};
+use fugato_engine::{Phase, Plan};
 use fugato_model::{Exit, Lang, words};
 use fugato_runtime::runs::{Started, plan_run};
 
@@ -57,7 +57,11 @@ pub fn run(args: &PlanArgs, app: &mut App) -> Outcome {
     app.out.line("")?;
     variables_table(&variables, app)?;
     app.out.line("")?;
-    estimate_table(&estimate, &spec, app)?;
+    estimate_table(&estimate, app)?;
+    let typed: Vec<String> =
+        std::iter::once(&args.skill).chain(&args.arguments).map(|word| shell_word(word)).collect();
+    let typed = typed.join(" ");
+    app.out.note(&words!("next: fugato run {typed}", "下一步：fugato run {typed}"));
     Ok(Exit::Ok)
 }
 
@@ -91,7 +95,7 @@ fn variables_table(variables: &[Variable], app: &mut App) -> Result<(), CliError
     table.print(&mut app.out)
 }
 
-fn estimate_table(estimate: &Estimate, spec: &RunSpec, app: &mut App) -> Result<(), CliError> {
+fn estimate_table(estimate: &Estimate, app: &mut App) -> Result<(), CliError> {
     let mut table = match app.out.lang {
         Lang::En => Table::new(0).header(["PHASE", "MODEL CALLS", "PROMPTS"]),
         Lang::Zh => Table::new(0).header(["阶段", "模型调用", "提示词"]),
@@ -119,8 +123,6 @@ fn estimate_table(estimate: &Estimate, spec: &RunSpec, app: &mut App) -> Result<
         "at least {counted} · ≈ {prompts} tokens of prompts, without answers, tool definitions and values not yet known",
         "至少 {calls} 次模型调用 · 提示词约 {prompts} 词元（不含模型的回答、工具定义和尚未知道的值）"
     );
-    app.out.note(&total);
-    let skill = &spec.skill.name;
-    app.out.note(&words!("run it: fugato run {skill}", "运行：fugato run {skill}"));
-    Ok(())
+    let total = app.out.say(&total).to_owned();
+    app.out.line(total)
 }

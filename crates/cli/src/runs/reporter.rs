@@ -181,12 +181,14 @@ pub fn cost_words(run: &Run) -> String {
     }
 }
 
-/// `12 ms`, `3.4 s`, `5 m 06 s`. A clock that jumped back gives no negative time.
+/// `12 ms`, `3.4 s`, `5 m 06 s`, `7 h 08 m`, `9 d 10 h`. A clock that jumped back gives no negative time.
 pub fn duration(ms: i64) -> String {
     match ms.max(0) {
         ms @ 0..1000 => format!("{ms} ms"),
         ms @ 1000..60_000 => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
-        ms => format!("{} m {:02} s", ms / 60_000, ms % 60_000 / 1000),
+        ms @ 60_000..3_600_000 => format!("{} m {:02} s", ms / 60_000, ms % 60_000 / 1000),
+        ms @ 3_600_000..86_400_000 => format!("{} h {:02} m", ms / 3_600_000, ms % 3_600_000 / 60_000),
+        ms => format!("{} d {:02} h", ms / 86_400_000, ms % 86_400_000 / 3_600_000),
     }
 }
 

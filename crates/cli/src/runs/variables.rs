@@ -70,7 +70,8 @@ fn uses(node: &PlanNode) -> BTreeSet<String> {
     match &node.work {
         Work::Agent { args, relevant, .. } => {
             mentioned(args);
-            names.extend(relevant.iter().cloned());
+            // A sub-skill's text may name the variable it fills: that is not a use.
+            names.extend(relevant.iter().filter(|name| node.output.as_ref() != Some(name)).cloned());
         }
         Work::Script { args, .. } => mentioned(args),
         Work::Inline { section, .. } => mentioned(section),
