@@ -73,6 +73,10 @@ const HELP: &[(&str, &str)] = &[
     ("Stop before the run uses more tokens than this", "词元超过该值之前停止"),
     ("At most this many nodes at once", "同时执行的节点数上限"),
     ("Print each event as one line of JSON", "每个事件输出一行 JSON"),
+    (
+        "With --jsonl: also the text of models as it arrives",
+        "与 --jsonl 一起使用：同时输出模型正在生成的文本",
+    ),
     ("Never ask on the terminal: leave the question open and end", "不在终端提问：保留问题并结束"),
     ("The run, or the beginning of its id [default: the newest]", "运行的编号或其前缀 [默认：最新的运行]"),
     ("The run, or the beginning of its id", "运行的编号或其前缀"),

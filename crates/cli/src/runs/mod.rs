@@ -1,13 +1,18 @@
 //! Running skills and looking at runs: one file per verb.
 
 mod answer;
+mod board;
 mod drawing;
+mod drive;
 mod estimate;
+mod follower;
 mod history;
 mod planning;
+mod prompt;
 mod reporter;
 mod resume;
 mod start;
+mod summary;
 mod trace;
 mod variables;
 

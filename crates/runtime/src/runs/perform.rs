@@ -2,7 +2,7 @@
 //! it was stopped.
 
 use super::session::Notice;
-use crate::models::{About, Delta, ModelRequest, Models, ToolChoice, Transcript, call_with_retries};
+use crate::models::{About, Delta, ModelRequest, Models, Retry, ToolChoice, Transcript, call_with_retries};
 use crate::tools::{self, ToolContext};
 use fugato_engine::{Access, Completion, Effect, EffectKey, Run};
 use fugato_model::RelPath;
@@ -233,7 +233,12 @@ async fn ask(models: &Models, transcript: &tokio::sync::Mutex<Transcript>, call:
             let _ = call.live.send(Notice::Live { agent: call.agent.clone(), text });
         }
     };
-    match call_with_retries(models, &call.model, request, &mut on_delta, &mut |_| {}).await {
+    let mut on_retry = |retry: Retry<'_>| {
+        let empty = || fugato_model::words!("the answer was empty", "回答为空");
+        let reason = retry.error.map_or_else(empty, |error| error.words.clone());
+        let _ = call.live.send(Notice::Retry { agent: call.agent.clone(), wait: retry.wait, reason });
+    };
+    match call_with_retries(models, &call.model, request, &mut on_delta, &mut on_retry).await {
         Ok(answer) => {
             let micro_usd =
                 models.price(&call.model).and_then(|price| price.cost(&answer.usage)).map(|nano| nano / 1000);
