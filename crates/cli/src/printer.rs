@@ -100,7 +100,8 @@ impl Printer {
         let columns = self.screen().map_or(usize::MAX, |(columns, _)| columns);
         let plain = |line: &String| self.width.of(&anstream::adapter::strip_str(line).to_string());
         let rows: usize = self.board.iter().map(|line| plain(line).div_ceil(columns).max(1)).sum();
-        format!("\x1b[{rows}A\r\x1b[J")
+        // Line by line: clearing the screen from its top pushes what was there into some terminals' history.
+        format!("\r\x1b[2K{}", "\x1b[1A\x1b[2K".repeat(rows))
     }
 
     /// One write, so that nobody sees a half-drawn screen. Past the stream that strips styles: with `NO_COLOR` the

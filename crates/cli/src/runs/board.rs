@@ -411,12 +411,10 @@ impl Row {
         );
         if fixed + 1 + width.of(&figures) <= columns {
             line.push_str(&pad(&state, states));
-            line.push_str(&paint(style::DIM, format!(" {figures}")));
             let taken = fixed + 1 + width.of(&figures) + 2;
             let text = self.tail(columns.saturating_sub(taken), width);
-            if !text.is_empty() {
-                line.push_str(&format!("  {}", paint(style::DIM, text)));
-            }
+            let rest = format!(" {figures}  {text}");
+            line.push_str(&paint(style::DIM, rest.trim_end()));
         }
         line
     }

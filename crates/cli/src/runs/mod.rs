@@ -25,10 +25,11 @@ pub use trace::{TraceArgs, run as show_trace};
 
 use crate::app::{App, env_var};
 use crate::error::CliError;
-use fugato_engine::{Event, Run};
+use fugato_engine::{Event, EventKind, Run};
 use fugato_model::{Exit, words};
 use fugato_runtime::runs::{JournalError, RunError, load};
 use fugato_runtime::store::{Lookup, Reader, RunRow, StoreError};
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// Where this project's runs are.
@@ -75,6 +76,38 @@ pub fn find(reader: &Reader, id: Option<&str>) -> Result<RunRow, CliError> {
 /// Id of the newest run.
 pub fn newest(app: &App) -> Result<String, CliError> {
     find(&reader(app)?, None).map(|row| row.id)
+}
+
+/// What the log says about work done before the run was taken over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Repeats {
+    /// Nodes that had ended by then.
+    pub finished: usize,
+    /// Those of them that were started once more.
+    pub again: usize,
+}
+
+/// Counts, for the first time a run was taken over.
+pub fn repeats(id: &str, app: &App) -> Result<Repeats, CliError> {
+    let reader = reader(app)?;
+    let (events, _) = open(&reader, &find(&reader, Some(id))?)?;
+    let takeover = events.iter().position(|event| matches!(event.kind, EventKind::RunRecovered { .. }));
+    let (before, after) = events.split_at(takeover.unwrap_or(events.len()));
+    let finished: HashSet<u32> = before
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::NodeCompleted { node, .. } | EventKind::NodeFailed { node, .. } => Some(*node),
+            _ => None,
+        })
+        .collect();
+    let again: HashSet<u32> = after
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::NodeStarted { node, .. } if finished.contains(node) => Some(*node),
+            _ => None,
+        })
+        .collect();
+    Ok(Repeats { finished: finished.len(), again: again.len() })
 }
 
 /// The log of a run and the state it folds to.

@@ -53,6 +53,9 @@ pub fn summary(run: &Run, elapsed_ms: i64, out: &mut Printer) -> Result<(), CliE
     Ok(())
 }
 
+/// More names are a list to be looked up.
+const SHOWN_OUTPUTS: usize = 8;
+
 /// Which variables the run has set, and where to read them.
 fn tell_outputs(run: &Run, out: &mut Printer) {
     let set = run
@@ -63,6 +66,8 @@ fn tell_outputs(run: &Run, out: &mut Printer) {
     if names.is_empty() {
         return;
     }
-    let (names, id) = (names.join(", "), &run.spec.id);
-    out.note(&words!("outputs: {names}: fugato runs show {id}", "输出：{names}：fugato runs show {id}"));
+    let shown = names.iter().take(SHOWN_OUTPUTS).copied().collect::<Vec<_>>().join(", ");
+    let more = if names.len() > SHOWN_OUTPUTS { ", …" } else { "" };
+    let (names, id) = (format!("{shown}{more}"), &run.spec.id);
+    out.note(&words!("outputs: {names} (fugato runs show {id})", "输出：{names}（fugato runs show {id}）"));
 }
