@@ -58,8 +58,7 @@ pub fn run(args: &PlanArgs, app: &mut App) -> Outcome {
     variables_table(&variables, app)?;
     app.out.line("")?;
     estimate_table(&estimate, app)?;
-    let typed: Vec<String> =
-        std::iter::once(&args.skill).chain(&args.arguments).map(|word| shell_word(word)).collect();
+    let typed: Vec<String> = std::iter::once(&args.skill).chain(&args.arguments).map(shell_word).collect();
     let typed = typed.join(" ");
     app.out.note(&words!("next: fugato run {typed}", "下一步：fugato run {typed}"));
     Ok(Exit::Ok)

@@ -102,7 +102,7 @@ impl Reporter {
         let output = run.plan_node(node).and_then(|plan| plan.output.as_ref());
         let shown = output.map(|output| format!("  {output} = {}", short(value))).unwrap_or_default();
         let (mark, id) = (paint(style::GOOD, "✓"), paint(style::NAME, name(run, node)));
-        out.aside(&format!("{mark} {id}  {}{shown}", paint(style::DIM, took)));
+        out.aside(&format!("{mark} {id}{took}{shown}"));
         for warning in warnings {
             let warning = escaped(warning.in_lang(lang));
             out.aside(&format!("  {}", paint(style::WARN, warning)));
@@ -127,7 +127,7 @@ impl Reporter {
         };
         let (mark, id) = (paint(style::BAD, "✗"), paint(style::NAME, name(run, node)));
         let message = escaped(message.in_lang(out.lang));
-        out.aside(&format!("{mark} {id}  {}  {message} → {next}", paint(style::DIM, took)));
+        out.aside(&format!("{mark} {id}{took}  {message} → {next}"));
         if let Some(on_error) = run.plan_node(node).and_then(|plan| plan.on_error.as_ref()) {
             let on_error = escaped(on_error);
             out.aside(&format!("  {}", paint(style::WARN, on_error)));
@@ -183,8 +183,10 @@ impl Reporter {
         }
     }
 
+    /// With its blanks; nothing where another process saw it start.
     fn took(&self, node: u32, at: i64) -> String {
-        self.started.get(&node).map(|since| duration(at - since)).unwrap_or_default()
+        let took = self.started.get(&node).map(|since| paint(style::DIM, duration(at - since)));
+        took.map(|took| format!("  {took}")).unwrap_or_default()
     }
 }
 

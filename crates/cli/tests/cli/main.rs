@@ -7,12 +7,14 @@
 )]
 
 mod bad_input;
+mod display;
 mod ground;
 mod manage;
 mod manners;
 mod policy;
 mod runs;
 mod skills;
+mod terminal;
 
 use fugato_testkit::TestEnv;
 

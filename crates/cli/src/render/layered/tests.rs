@@ -120,8 +120,8 @@ fn edges_seen(picture: &str) -> BTreeSet<(String, String)> {
         (at(row, left) == '└' && at(top, left) == '┌' && title.is_alphabetic()).then(|| title.to_string())
     };
     let mut seen = BTreeSet::new();
-    for row in 1..rows.len() {
-        for column in (0..rows[row].len()).filter(|column| at(row, *column) == '┬') {
+    for (row, cells) in rows.iter().enumerate() {
+        for column in (0..cells.len()).filter(|column| at(row, *column) == '┬') {
             let Some(from) = box_above(row, column) else { continue };
             let mut been: BTreeSet<(usize, usize, u8)> = BTreeSet::new();
             let mut open = vec![(row + 1, column, DOWN)];

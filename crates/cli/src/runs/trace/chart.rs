@@ -223,10 +223,16 @@ impl Chart {
                 (StepKind::Question, Lang::Zh) => "向您提问".to_owned(),
                 _ => model_name(&step.label),
             };
+            let mut pieces = vec![Piece { from: step.start, to: end, glyph, style: look }];
+            let dead = bar.breaks.iter().filter(|pause| pause.why == Why::Nobody);
+            for pause in dead.filter(|pause| pause.start < end && pause.end.unwrap_or(end) > step.start) {
+                let (from, to) = (pause.start.max(step.start), pause.end.unwrap_or(end).min(end));
+                pieces.push(Piece { from, to, glyph: glyphs.nobody, style: style::DIM });
+            }
             Row {
                 name: format!("  {label}"),
                 name_style: style::DIM,
-                pieces: vec![Piece { from: step.start, to: end, glyph, style: look }],
+                pieces,
                 time: duration(end - step.start),
                 note: if step.failed { glyphs.failed.to_owned() } else { String::new() },
                 note_style: style::BAD,
