@@ -132,9 +132,21 @@ const HELP: &[(&str, &str)] = &[
     ("So many times as fast; no pause is longer than two seconds", "加快的倍数；每次停顿不超过两秒"),
     ("Without pauses [default: only off a terminal]", "不停顿 [默认：仅在非终端时]"),
     ("Print each event as one line of JSON", "每个事件输出一行 JSON"),
+    (
+        "With --jsonl: also the text of models as it arrives",
+        "与 --jsonl 一起使用：同时输出模型正在生成的文本",
+    ),
     ("Never ask on the terminal: leave the question open and end", "不在终端提问：保留问题并结束"),
     ("The run, or the beginning of its id [default: the newest]", "运行的编号或其前缀 [默认：最新的运行]"),
     ("The run, or the beginning of its id", "运行的编号或其前缀"),
+    (
+        "Show every model and tool call [default: when there are few]",
+        "显示每次模型和工具调用 [默认：数量少时显示]",
+    ),
+    (
+        "Show every row [default: long and unfinished ones, the rest folded]",
+        "显示每一行 [默认：显示耗时长和未完成的，其余折叠]",
+    ),
     ("The answer", "回答内容"),
     ("At most this many", "最多这么多"),
     ("Which question, when several are open [default: the oldest]", "有多个问题时回答哪一个 [默认：最早的]"),

@@ -127,11 +127,10 @@ impl PlanNode {
     fn uses<'n>(&'n self, each: &mut dyn FnMut(&'n str)) {
         self.requires.iter().for_each(|required| each(&required.name));
         let template = match &self.work {
-            Work::Agent { args, relevant, .. } => {
+            Work::Agent { args, relevant, .. } | Work::Script { args, relevant, .. } => {
                 relevant.iter().for_each(|name| each(name));
                 args
             }
-            Work::Script { args, .. } => args,
             Work::Inline { section, .. } => section,
             Work::Noop | Work::Gate => return,
         };
@@ -142,7 +141,7 @@ impl PlanNode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{By, Completion, EffectClass, Input, Limits, NodeStatus, Outcome, Run, RunSpec, SkillPin};
+    use crate::{By, Completion, EffectClass, Input, NodeStatus, Outcome, Run, RunSpec, SkillPin};
     use proptest::prelude::*;
     use serde_json::json;
 

@@ -26,6 +26,9 @@ pub struct AnswerArgs {
     /// Print each event as one line of JSON
     #[arg(long)]
     jsonl: bool,
+    /// With --jsonl: also the text of models as it arrives
+    #[arg(long, requires = "jsonl")]
+    stream: bool,
     /// Never ask on the terminal: leave the question open and end
     #[arg(long)]
     no_input: bool,
@@ -60,7 +63,7 @@ pub fn run(args: &AnswerArgs, app: &mut App) -> Outcome {
             Err(error) => Err(command_error(&error)),
         };
     }
-    let watching = Watching { jsonl: args.jsonl, no_input: args.no_input };
+    let watching = Watching { jsonl: args.jsonl, stream: args.stream, no_input: args.no_input };
     drive(app, &watching, move |watcher| {
         let mut session = Session::resume(store, &dir, &id, world, watcher)?;
         session.tell(Input::Answer { question, answer });

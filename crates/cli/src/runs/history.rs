@@ -1,7 +1,6 @@
-//! `fugato trace | cost`: what happened and what it took, from the log.
+//! `fugato cost`: what a run took, from the log.
 
-use super::reporter::{cost_words, duration};
-use super::trace::{bars, draw};
+use super::reporter::cost_words;
 use super::{find, open, reader};
 use crate::app::App;
 use crate::error::Outcome;
@@ -13,50 +12,12 @@ use fugato_engine::Run;
 use fugato_model::{Exit, Lang, Words, words};
 use fugato_runtime::models::price::DATE as PRICE_DATE;
 
-/// Draw a run as a waterfall.
-#[derive(Debug, Args)]
-pub struct TraceArgs {
-    /// The run, or the beginning of its id [default: the newest]
-    #[arg(add = ArgValueCandidates::new(crate::complete::runs))]
-    run: Option<String>,
-}
-
 /// What a run cost, per agent.
 #[derive(Debug, Args)]
 pub struct CostArgs {
     /// The run, or the beginning of its id [default: the newest]
     #[arg(add = ArgValueCandidates::new(crate::complete::runs))]
     run: Option<String>,
-}
-
-pub fn trace(args: &TraceArgs, app: &mut App) -> Outcome {
-    let reader = reader(app)?;
-    let row = find(&reader, args.run.as_deref())?;
-    let (events, run) = open(&reader, &row)?;
-    let bars = bars(&events, &run);
-    if app.out.json {
-        let items: Vec<_> = bars
-            .iter()
-            .map(|bar| {
-                serde_json::json!({
-                    "id": bar.id, "start": bar.start, "end": bar.end, "state": bar.state, "attempt": bar.attempt,
-                })
-            })
-            .collect();
-        app.out.json(&serde_json::json!({"schema": "fugato.trace/v1", "run": row.id, "bars": items}))?;
-        return Ok(Exit::Ok);
-    }
-    let (from, to) = match (events.first(), events.last()) {
-        (Some(first), Some(last)) => (first.at, last.at),
-        _ => return Ok(Exit::Ok),
-    };
-    let columns = app.out.columns().unwrap_or(100);
-    for line in draw(&bars, from, to, columns, app.out.width, app.out.lang) {
-        app.out.line(line)?;
-    }
-    let (id, status, time, cost) = (&row.id, row.effective_status(), duration(to - from), cost_words(&run));
-    app.out.note(&words!("{id} {status} · {time} · {cost}", "{id} {status} · {time} · {cost}"));
-    Ok(Exit::Ok)
 }
 
 pub fn cost(args: &CostArgs, app: &mut App) -> Outcome {

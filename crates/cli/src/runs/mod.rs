@@ -2,13 +2,18 @@
 
 mod answer;
 mod archive;
+mod board;
 mod diff;
 mod drawing;
+mod drive;
+mod estimate;
 mod events;
+mod follower;
 mod history;
 mod listing;
 mod models;
 mod planning;
+mod prompt;
 mod remove;
 mod replay;
 mod reporter;
@@ -17,12 +22,14 @@ mod resume;
 mod show;
 mod skills;
 mod start;
+mod summary;
 mod trace;
+mod variables;
 
 pub use answer::{AnswerArgs, run as answer};
 pub use diff::{DiffArgs, run as diff};
 pub use events::{EventsArgs, run as show_events};
-pub use history::{CostArgs, TraceArgs, cost, trace as show_trace};
+pub use history::{CostArgs, cost};
 pub use listing::{RunsArgs, run as runs};
 pub use models::models;
 pub use planning::{PlanArgs, run as plan};
@@ -30,13 +37,15 @@ pub use replay::{ReplayArgs, run as replay};
 pub use rerun::{RerunArgs, run as rerun};
 pub use resume::{ResumeArgs, run as resume};
 pub use start::{RunArgs, run as start};
+pub use trace::{TraceArgs, run as show_trace};
 
 use crate::app::{App, env_var};
 use crate::error::CliError;
-use fugato_engine::{Event, Run};
+use fugato_engine::{Event, EventKind, Run};
 use fugato_model::{Exit, words};
 use fugato_runtime::runs::{CommandError, JournalError, RunError, load};
 use fugato_runtime::store::{Reader, RunFilter, RunRow, StoreError};
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// Where this project's runs are.
@@ -72,6 +81,38 @@ pub fn find(reader: &Reader, id: Option<&str>) -> Result<RunRow, CliError> {
 /// Id of the newest run.
 pub fn newest(app: &App) -> Result<String, CliError> {
     find(&reader(app)?, None).map(|row| row.id)
+}
+
+/// What the log says about work done before the run was taken over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Repeats {
+    /// Nodes that had ended by then.
+    pub finished: usize,
+    /// Those of them that were started once more.
+    pub again: usize,
+}
+
+/// Counts, for the first time a run was taken over.
+pub fn repeats(id: &str, app: &App) -> Result<Repeats, CliError> {
+    let reader = reader(app)?;
+    let (events, _) = open(&reader, &find(&reader, Some(id))?)?;
+    let takeover = events.iter().position(|event| matches!(event.kind, EventKind::RunRecovered { .. }));
+    let (before, after) = events.split_at(takeover.unwrap_or(events.len()));
+    let finished: HashSet<u32> = before
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::NodeCompleted { node, .. } | EventKind::NodeFailed { node, .. } => Some(*node),
+            _ => None,
+        })
+        .collect();
+    let again: HashSet<u32> = after
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::NodeStarted { node, .. } if finished.contains(node) => Some(*node),
+            _ => None,
+        })
+        .collect();
+    Ok(Repeats { finished: finished.len(), again: again.len() })
 }
 
 /// The log of a run and the state it folds to.

@@ -1,6 +1,6 @@
 //! `fugato replay RUN`: what the run showed while it ran, from its log, at its own pace.
 
-use super::reporter::{self, Reporter};
+use super::reporter::Reporter;
 use super::{find, open, reader};
 use crate::app::App;
 use crate::error::{CliError, Outcome};
@@ -44,7 +44,7 @@ pub fn run(args: &ReplayArgs, app: &mut App) -> Outcome {
     let row = find(&reader, args.run.as_deref())?;
     let (events, run) = open(&reader, &row)?;
     if app.out.json && !args.jsonl {
-        app.out.json(&super::start::document(&run, app.out.lang))?;
+        app.out.json(&super::drive::document(&run, app.out.lang))?;
         return Ok(Exit::Ok);
     }
     let is_live = !args.instant && std::io::stderr().is_terminal();
@@ -60,7 +60,7 @@ pub fn run(args: &ReplayArgs, app: &mut App) -> Outcome {
     let began = events.first().map_or(0, |event| event.at);
     let ended = events.last().map_or(0, |event| event.at);
     if run.ended.is_some() {
-        reporter::summary(&run, ended.saturating_sub(began), &mut app.out)?;
+        super::summary::summary(&run, ended.saturating_sub(began), &mut app.out)?;
     } else {
         let status = super::show::status_of(&row, &run);
         let next = super::show::next(id, &status, &run).unwrap_or_default();
@@ -76,14 +76,14 @@ pub fn run(args: &ReplayArgs, app: &mut App) -> Outcome {
 }
 
 fn show(events: &[Event], pace: Option<f64>, jsonl: bool, app: &mut App) -> Result<(), CliError> {
-    let mut reporter = Reporter::default();
-    let mut run: Option<Run> = None;
+    let mut run: Option<Run> = events.first().and_then(Run::created);
+    let Some(mut reporter) = run.as_ref().map(|run| Reporter::new(run, false)) else { return Ok(()) };
     let mut before = None;
     for event in events {
         pause(before.replace(event.at), event.at, pace);
-        match &mut run {
-            None => run = Run::created(event),
-            Some(run) => run.apply(event),
+        // The first one made the run.
+        if let Some(run) = run.as_mut().filter(|run| event.seq > run.seq) {
+            run.apply(event);
         }
         if jsonl {
             let line = serde_json::to_string(event).map_err(|error| CliError::internal(&error))?;

@@ -195,7 +195,7 @@ pub fn dollars(micro: u64) -> String {
 
 /// What `run --json` prints, and what only the store knows.
 fn document(row: &RunRow, run: &Run, status: &str, next: Option<&str>, lang: Lang) -> serde_json::Value {
-    let mut document = super::start::document(run, lang);
+    let mut document = super::drive::document(run, lang);
     if let (Some(object), serde_json::Value::Object(more)) = (
         document.as_object_mut(),
         serde_json::json!({

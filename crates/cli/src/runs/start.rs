@@ -1,24 +1,22 @@
-//! `fugato run SKILL`: create a run, watch it, ask the person what it asks.
+//! `fugato run SKILL`: from a skill and what was typed to a run.
 
+pub use super::drive::{Watching, drive};
 use super::models::{model_of_run, models, store};
-use super::reporter::{self, Reporter};
-use super::{run_error, skills, state};
+use super::{skills, state};
 use crate::app::{App, SkillSelection};
 use crate::error::{CliError, Outcome};
 use crate::policy::AgentView;
 use crate::skill::unknown_skill;
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_engine::{Event, Input, Limits, Outcome as Ended, Run, RunSpec};
+use fugato_engine::{Limits, Run, RunSpec};
 use fugato_model::{Exit, words};
 use fugato_runtime::models::Models;
-use fugato_runtime::runs::{Control, End, Notice, Session, Shelf, StartError, Started, World, plan_run};
+use fugato_runtime::runs::{Session, Shelf, StartError, Started, World, plan_run};
 use fugato_skill::{Installed, Inventory};
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
-use std::sync::{Arc, mpsc as watch};
-use tokio::sync::mpsc;
+use std::sync::Arc;
 
 /// Run a skill.
 #[derive(Debug, Args)]
@@ -66,21 +64,17 @@ pub struct HowArgs {
     /// Print each event as one line of JSON
     #[arg(long)]
     pub jsonl: bool,
+    /// With --jsonl: also the text of models as it arrives
+    #[arg(long, requires = "jsonl")]
+    pub stream: bool,
     /// Never ask on the terminal: leave the question open and end
     #[arg(long)]
     pub no_input: bool,
 }
 
-/// How the person watches.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Watching {
-    pub jsonl: bool,
-    pub no_input: bool,
-}
-
 impl HowArgs {
     pub fn watching(&self) -> Watching {
-        Watching { jsonl: self.jsonl, no_input: self.no_input }
+        Watching { jsonl: self.jsonl, stream: self.stream, no_input: self.no_input }
     }
 
     /// The limits a run has, with what was given on the command line.
@@ -218,183 +212,6 @@ pub fn start_error(error: &StartError, skill: &Installed) -> CliError {
         StartError::Internal(words) => CliError::new(Exit::Refused, words.clone()),
         StartError::File(error) => CliError::failed(error.words()),
     }
-}
-
-type Watcher = Box<dyn FnMut(Notice) + Send>;
-
-/// Opens a session and drives it on this thread's runtime, with progress, questions and Ctrl-C.
-pub fn drive(
-    app: &mut App,
-    watching: &Watching,
-    open: impl FnOnce(Watcher) -> Result<Session, fugato_runtime::runs::RunError>,
-) -> Outcome {
-    let (tell, told) = watch::channel::<Notice>();
-    // The watcher runs inside the session's commit: it only hands over.
-    let watcher: Watcher = Box::new(move |notice| {
-        let _ = tell.send(notice);
-    });
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::internal(&error))?;
-    let mut session = {
-        let _inside = runtime.enter();
-        open(watcher).map_err(|error| run_error(&error))?
-    };
-    let mut follower = Follower {
-        reporter: Reporter::default(),
-        run: None,
-        jsonl: watching.jsonl,
-        first_at: None,
-        last_at: 0,
-    };
-    loop {
-        let end = runtime.block_on(async {
-            let (controls, inbox) = mpsc::channel(16);
-            let interrupted = controls.clone();
-            let signal = tokio::spawn(async move {
-                if tokio::signal::ctrl_c().await.is_ok() {
-                    let _ = interrupted.send(Control::Stop).await;
-                    if tokio::signal::ctrl_c().await.is_ok() {
-                        std::process::exit(i32::from(Exit::Interrupted.code()));
-                    }
-                }
-            });
-            let end = {
-                let mut work = std::pin::pin!(session.drive(inbox));
-                loop {
-                    tokio::select! {
-                        end = &mut work => break end,
-                        () = tokio::time::sleep(std::time::Duration::from_millis(20)) => {
-                            while let Ok(notice) = told.try_recv() {
-                                follower.notice(notice, app);
-                            }
-                        }
-                    }
-                }
-            };
-            signal.abort();
-            drop(controls);
-            end
-        });
-        while let Ok(notice) = told.try_recv() {
-            follower.notice(notice, app);
-        }
-        let end = end.map_err(|error| run_error(&error))?;
-        match end {
-            End::AwaitingInput if can_ask(app, watching) => {
-                let Some((question, answer)) = ask(session.run(), app)? else {
-                    return waiting(session.run(), app);
-                };
-                session.tell(Input::Answer { question, answer });
-            }
-            End::AwaitingInput => return waiting(session.run(), app),
-            End::Ended | End::Paused | End::Stopped => return finish(session.run(), end, &follower, app),
-        }
-    }
-}
-
-/// Follows the log with its own copy of the run, so that names are at hand.
-struct Follower {
-    reporter: Reporter,
-    run: Option<Run>,
-    jsonl: bool,
-    first_at: Option<i64>,
-    last_at: i64,
-}
-
-impl Follower {
-    fn notice(&mut self, notice: Notice, app: &mut App) {
-        let Notice::Event(event) = notice else { return };
-        let event: &Event = &event;
-        self.first_at.get_or_insert(event.at);
-        self.last_at = event.at;
-        match &mut self.run {
-            None => self.run = Run::created(event),
-            Some(run) => run.apply(event),
-        }
-        if self.jsonl {
-            if let Ok(text) = serde_json::to_string(event) {
-                let _ = app.out.line(text).and_then(|()| app.out.flush());
-            }
-            return;
-        }
-        if app.out.json {
-            return;
-        }
-        if let Some(run) = &self.run {
-            self.reporter.event(event, run, &mut app.out);
-        }
-    }
-}
-
-fn can_ask(app: &App, watching: &Watching) -> bool {
-    std::io::stdin().is_terminal() && !app.out.json && !watching.jsonl && !watching.no_input
-}
-
-/// Asks the first open question on the terminal. `None`: the person closed the input.
-fn ask(run: &Run, app: &mut App) -> Result<Option<(u32, String)>, CliError> {
-    let Some((number, _)) = run.open_questions().next() else { return Ok(None) };
-    app.out.aside("> ");
-    let mut line = String::new();
-    match std::io::stdin().lock().read_line(&mut line) {
-        Ok(0) | Err(_) => Ok(None),
-        Ok(_) => Ok(Some((number, line.trim_end_matches(['\n', '\r']).to_owned()))),
-    }
-}
-
-fn waiting(run: &Run, app: &mut App) -> Outcome {
-    let id = run.spec.id.clone();
-    if app.out.json {
-        app.out.json(&document(run, app.out.lang))?;
-    } else {
-        app.out.note(&words!(
-            "waiting for an answer. Answer now, tomorrow, from anywhere: fugato answer {id} TEXT",
-            "等待回答。随时可以回答：fugato answer {id} 内容"
-        ));
-    }
-    Ok(Exit::Waiting)
-}
-
-fn finish(run: &Run, end: End, follower: &Follower, app: &mut App) -> Outcome {
-    let id = run.spec.id.clone();
-    if app.out.json {
-        app.out.json(&document(run, app.out.lang))?;
-    }
-    let elapsed = follower.last_at - follower.first_at.unwrap_or(follower.last_at);
-    match (&run.ended, end) {
-        (Some((outcome, ..)), _) => {
-            if !app.out.json && !follower.jsonl {
-                reporter::summary(run, elapsed, &mut app.out)?;
-            }
-            Ok(match outcome {
-                Ended::Complete => Exit::Ok,
-                Ended::Failed | Ended::Aborted => Exit::Failed,
-                Ended::BudgetExhausted => Exit::Refused,
-            })
-        }
-        (None, End::Stopped) => {
-            app.out.note(&words!(
-                "stopped; what is done stays done. Go on: fugato resume {id}",
-                "已停止；已完成的部分会保留。继续：fugato resume {id}"
-            ));
-            Ok(Exit::Interrupted)
-        }
-        (None, _) => {
-            app.out.note(&words!("paused. Go on: fugato resume {id}", "已暂停。继续：fugato resume {id}"));
-            Ok(Exit::Waiting)
-        }
-    }
-}
-
-/// `--json`: the run as it stands.
-pub fn document(run: &Run, lang: fugato_model::Lang) -> serde_json::Value {
-    let mut view = serde_json::to_value(run.view(lang)).unwrap_or_default();
-    if let Some(object) = view.as_object_mut() {
-        object.insert("schema".into(), "fugato.run/v1".into());
-    }
-    view
 }
 
 /// The scratch directory and skill directory a resumed run works with.

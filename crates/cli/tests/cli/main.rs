@@ -7,6 +7,7 @@
 )]
 
 mod bad_input;
+mod display;
 mod ground;
 mod history;
 mod kills;
@@ -17,6 +18,7 @@ mod phases;
 mod policy;
 mod runs;
 mod skills;
+mod terminal;
 
 use fugato_testkit::TestEnv;
 

@@ -4,7 +4,7 @@
 use super::artifact;
 use super::session::Notice;
 use super::shelf::{self, Shelf};
-use crate::models::{About, Delta, ModelRequest, Models, ToolChoice, Transcript, call_with_retries};
+use crate::models::{About, Delta, ModelRequest, Models, Retry, ToolChoice, Transcript, call_with_retries};
 use crate::process::{self, ProcessLog};
 use crate::store::Store;
 use crate::tools::{self, ToolContext};
@@ -368,7 +368,12 @@ async fn ask(models: &Models, transcript: &tokio::sync::Mutex<Transcript>, call:
             let _ = call.live.send(Notice::Live { agent: call.agent.clone(), text });
         }
     };
-    match call_with_retries(models, &call.model, request, &mut on_delta, &mut |_| {}).await {
+    let mut on_retry = |retry: Retry<'_>| {
+        let empty = || fugato_model::words!("the answer was empty", "回答为空");
+        let reason = retry.error.map_or_else(empty, |error| error.words.clone());
+        let _ = call.live.send(Notice::Retry { agent: call.agent.clone(), wait: retry.wait, reason });
+    };
+    match call_with_retries(models, &call.model, request, &mut on_delta, &mut on_retry).await {
         Ok(answer) => {
             // Rounded up: a thousand tiny answers are not free.
             let micro_usd = models

@@ -36,6 +36,8 @@ pub enum Notice {
     Event(Arc<Event>),
     /// Text of a model or output of a program as it arrives: not stored, may be lost.
     Live { agent: String, text: String },
+    /// A model call failed and is tried again after this wait: not stored.
+    Retry { agent: String, wait: Duration, reason: fugato_model::Words },
 }
 
 /// Why a session ended.
