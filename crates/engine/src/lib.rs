@@ -21,7 +21,8 @@ mod view;
 pub use agent::{AgentState, AgentStatus, Turn};
 pub use effect::{Effect, EffectKey};
 pub use event::{
-    AgentPath, By, EffectClass, Event, EventKind, Outcome, RunSpec, SkillPin, Target, Verb, Verdict,
+    AfterFailure, AgentPath, Asked, By, EffectClass, Event, EventKind, Outcome, RunSpec, SkillPin, Target,
+    Verb, Verdict,
 };
 pub use input::{Completion, Input, Refusal};
 pub use limits::{Limits, Spent};

@@ -264,7 +264,11 @@ struct Follower {
 
 impl Follower {
     fn notice(&mut self, notice: Notice, app: &mut App) {
-        let Notice::Event(event) = notice else { return };
+        let event = match notice {
+            Notice::Event(event) => event,
+            Notice::Warning(words) => return app.out.note(&words),
+            Notice::Live { .. } => return,
+        };
         let event: &Event = &event;
         self.first_at.get_or_insert(event.at);
         self.last_at = event.at;

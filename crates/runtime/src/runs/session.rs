@@ -2,8 +2,10 @@
 
 use super::journal::{self, JournalError};
 use super::perform::{Performed, World};
+use crate::exports::Exporter;
 use crate::store::{Batch, Lease, NewRun, Owner, Reader, RunStatus, RunSummary, Store, StoreError};
 use fugato_engine::{Change, Effect, EffectKey, Event, EventKind, Input, Refusal, Run, RunSpec};
+use fugato_model::Words;
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
@@ -27,6 +29,8 @@ pub enum Notice {
     Event(Arc<Event>),
     /// Text of a model or output of a program as it arrives: not stored, may be lost.
     Live { agent: String, text: String },
+    /// Something beside the run went wrong; the run goes on.
+    Warning(Words),
 }
 
 /// Why a session ended.
@@ -54,6 +58,8 @@ type Watcher = Box<dyn FnMut(Notice) + Send>;
 
 /// A run in this process.
 pub struct Session {
+    /// The files for other programs. First, so that the last of them is written before the lease is let go.
+    exporter: Exporter,
     run: Run,
     store: Store,
     lease: Lease,
@@ -123,7 +129,13 @@ impl Session {
     }
 
     fn new(run: Run, store: Store, lease: Lease, world: Arc<World>, watcher: Watcher) -> Self {
+        let live = mpsc::unbounded_channel();
+        let warnings = live.0.clone();
+        let exporter = Exporter::start(store.dir(), &run.spec.id, move |words| {
+            let _ = warnings.send(Notice::Warning(words));
+        });
         Self {
+            exporter,
             run,
             store,
             lease,
@@ -132,7 +144,7 @@ impl Session {
             queue: VecDeque::new(),
             tasks: JoinSet::new(),
             under_way: HashMap::new(),
-            live: mpsc::unbounded_channel(),
+            live,
         }
     }
 
@@ -228,6 +240,7 @@ impl Session {
             }),
         };
         self.store.append(batch).await?;
+        self.exporter.committed();
         for event in events {
             (self.watcher)(Notice::Event(Arc::new(event)));
         }
@@ -296,6 +309,7 @@ impl Session {
         // Performers stop their processes within the grace they were given; this is for one that does not.
         let _ = tokio::time::timeout(Duration::from_secs(20), all).await;
         self.tasks.abort_all();
+        self.exporter.settle().await;
         while let Ok(notice) = self.live.1.try_recv() {
             (self.watcher)(notice);
         }

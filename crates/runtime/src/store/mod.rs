@@ -148,6 +148,11 @@ impl Store {
         Reader::open(&self.0.place.dir)?.ok_or(StoreError::Closed)
     }
 
+    /// The state directory.
+    pub fn dir(&self) -> &Path {
+        &self.0.place.dir
+    }
+
     fn redactor(&self) -> Option<Arc<Redactor>> {
         self.0.redactor.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
