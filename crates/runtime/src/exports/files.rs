@@ -10,6 +10,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Why an export could not be written. The run itself is never touched by it.
 #[derive(Debug, thiserror::Error)]
@@ -243,12 +244,18 @@ pub(super) fn make_dir(dir: &Path) -> Result<bool, ExportError> {
 /// One writer for each run's directory, whoever it is; the turn ends with the file, at the latest with the process.
 pub(super) fn take_turn(dir: &Path) -> Result<File, ExportError> {
     let turn = File::open(dir).map_err(|error| ExportError::at(dir, error))?;
-    match turn.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(ExportError::at(dir, ErrorKind::ResourceBusy.into())),
-        // Some network file systems have no locks; the lease of the run is what really keeps writers apart.
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(turn),
+    for _ in 0..TRIES {
+        match turn.try_lock() {
+            // A process that another thread is just starting holds copies of our files for a moment.
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(10)),
+            // Some network file systems have no locks; the lease of the run is what really keeps writers apart.
+            Ok(()) | Err(TryLockError::Error(_)) => return Ok(turn),
+        }
     }
+    Err(ExportError::at(dir, ErrorKind::ResourceBusy.into()))
 }
+
+const TRIES: u32 = 30;
 
 /// What a writer that was killed left; only names of our own making.
 pub(super) fn remove_temporaries(dir: &Path) {

@@ -329,3 +329,196 @@ fn kind_of(value: &Value) -> &'static str {
         Value::Object(_) => "an object",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn bytes(value: &Value) -> Vec<u8> {
+        value.to_string().into_bytes()
+    }
+
+    fn directive(value: &Value) -> (String, Target, String, Option<u64>) {
+        let read = read_control_json(&bytes(value)).unwrap();
+        let [Foreign::Directive { action, target, message, generation, .. }] = read.as_slice() else {
+            panic!("{read:?}")
+        };
+        (action.to_string(), target.clone(), message.clone(), *generation)
+    }
+
+    fn agents(names: &[&str]) -> Target {
+        Target::Agents(names.iter().map(|name| (*name).to_owned()).collect())
+    }
+
+    #[test]
+    fn both_dialects_of_a_run_are_read_and_unknown_parts_kept() {
+        let ours = read_run_json(&bytes(&json!({
+            "id": "run_1", "status": "running", "started_at": "t0", "updated_at": "t1", "generation": 3,
+            "agents": [{"id": "构建", "role": "explore", "task": "x", "status": "awaiting_input", "started_at": "t"}],
+            "dependencies": {"b": ["a"]}, "mood": "good",
+        })))
+        .unwrap();
+        assert_eq!(
+            (ours.status, ours.generation, &ours.agents[0].status),
+            (RunWord::Running, Some(3), &AgentWord::AwaitingInput)
+        );
+        assert_eq!(ours.dependencies["b"], ["a"]);
+        assert_eq!(ours.rest, json!({"mood": "good"}).as_object().unwrap().clone());
+        let theirs = read_run_json(&bytes(&json!({
+            "run_id": "r", "status": "dreaming", "created_at": "t0", "dependency_graph": {"b": "a"},
+            "agents": {"a": {"status": "napping"}, "b": "done", "c": 7}, "generation": "three",
+        })))
+        .unwrap();
+        assert_eq!(theirs.status, RunWord::Other("dreaming".into()));
+        assert_eq!(
+            (theirs.started_at.as_deref(), theirs.dependencies["b"].as_slice()),
+            (Some("t0"), &["a".to_owned()][..])
+        );
+        let words: Vec<_> =
+            theirs.agents.iter().map(|agent| (agent.id.as_str(), agent.status.as_str())).collect();
+        assert_eq!(words, [("a", "napping"), ("b", "done"), ("c", "unknown")]);
+        assert_eq!(theirs.rest["generation"], "three");
+    }
+
+    #[test]
+    fn directives_of_both_dialects_mean_the_same() {
+        let all = Target::All;
+        for (value, expected) in [
+            (
+                json!({"action": "pause", "target": "b", "message": "", "generation": 4}),
+                ("pause", agents(&["b"]), Some(4)),
+            ),
+            (json!({"action": "pause", "target": "all"}), ("pause", all.clone(), None)),
+            (json!({"action": "pause"}), ("pause", all.clone(), None)),
+            (json!({"pause": true}), ("pause", all.clone(), None)),
+            (json!({"pause": true, "target": "b"}), ("pause", agents(&["b"]), None)),
+            (json!({"pause": "b", "resume": false}), ("pause", agents(&["b"]), None)),
+            (json!({"cancel": ["a", "b"], "generation": 2}), ("cancel", agents(&["a", "b"]), Some(2))),
+            (json!({"action": "explode", "target": ["a"]}), ("explode", agents(&["a"]), None)),
+        ] {
+            let (action, target, _, generation) = directive(&value);
+            assert_eq!((action.as_str(), target, generation), expected, "{value}");
+        }
+        let (_, _, message, _) = directive(&json!({"redirect": "a", "instruction": "停"}));
+        assert_eq!(message, "停");
+        let two = read_control_json(br#"{"pause": "a", "resume": ["b"], "why": 1}"#).unwrap();
+        assert_eq!(two.len(), 2);
+        assert!(
+            matches!(&two[1], Foreign::Directive { action: Action::Resume, rest, .. } if rest["why"] == 1)
+        );
+        assert!(matches!(read_control_json(b"{}").unwrap().as_slice(), [Foreign::Unknown(_)]));
+    }
+
+    #[test]
+    fn lines_of_both_dialects_are_read_and_bad_ones_counted_with_their_numbers() {
+        let text = concat!(
+            r#"{"from": "a", "to": "b", "type": "handoff", "body": "x", "timestamp": "t", "id": "m1"}"#,
+            "\n",
+            r#"{"from": "a", "type": "gossip", "message": "y"}"#,
+            "\n\n",
+            r#"{"type": "redirect", "instruction": "停", "at": "t"}"#,
+            "\n",
+            "not json\n[1]\n",
+            r#"{"event_type": "tool", "data": {"n": 1}, "timestamp": "t"}"#,
+            "\n",
+            r#"{"seq": 3, "type": "started", "message": "m"}"#,
+            "\n",
+            r#"{"nothing": "known"}"#,
+            "\n",
+            r#"{"seq": 4, "ty"#
+        );
+        let lines = read_jsonl(text.as_bytes());
+        assert!(lines.is_torn);
+        assert_eq!(lines.bad.iter().map(|(at, _)| *at).collect::<Vec<_>>(), [5, 6, 10]);
+        let read: Vec<(usize, String)> = lines
+            .read
+            .iter()
+            .map(|(at, read)| {
+                let short = match read {
+                    Foreign::Message { kind, body, .. } => format!("message {kind} {body}"),
+                    Foreign::Event { seq, kind, message, .. } => format!("event {seq:?} {kind} {message}"),
+                    Foreign::Directive { action, .. } => format!("directive {action}"),
+                    Foreign::Unknown(fields) => format!("unknown {}", fields.len()),
+                };
+                (*at, short)
+            })
+            .collect();
+        let expected = [
+            (1, "message handoff x"),
+            (2, "message gossip y"),
+            (4, "message redirect 停"),
+            (7, "event None tool {\"n\":1}"),
+            (8, "event Some(3) started m"),
+            (9, "unknown 1"),
+        ];
+        assert_eq!(read, expected.map(|(at, text)| (at, text.to_owned())));
+    }
+
+    #[test]
+    fn what_is_not_an_object_is_refused_with_what_was_found() {
+        assert_eq!(
+            read_run_json(b"[]").unwrap_err(),
+            ReadError::Shape { expected: "an object", found: "a list" }
+        );
+        assert!(matches!(read_run_json(b"").unwrap_err(), ReadError::NotJson(_)));
+        assert!(matches!(read_control_json(&b"[".repeat(100_000)).unwrap_err(), ReadError::NotJson(_)));
+        assert!(matches!(read_line(&vec![b' '; LONGEST_LINE + 1]).unwrap_err(), ReadError::TooLarge(_)));
+    }
+
+    /// Any JSON, with the words that mean something well represented.
+    fn any_json() -> impl Strategy<Value = Value> {
+        let word = prop::sample::select(vec![
+            "action",
+            "target",
+            "pause",
+            "resume",
+            "cancel",
+            "redirect",
+            "all",
+            "agents",
+            "dependencies",
+            "id",
+            "dependency_graph",
+            "status",
+            "type",
+            "event_type",
+            "data",
+            "body",
+            "message",
+            "from",
+            "to",
+            "seq",
+            "generation",
+            "instruction",
+            "中",
+        ]);
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            word.clone().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 40, 6, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map(word.clone().prop_map(str::to_owned), inner, 0..8)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_json_is_read_or_refused(value in any_json()) {
+            let bytes = bytes(&value);
+            let _ = read_run_json(&bytes);
+            let _ = read_status_json(&bytes);
+            let directives = read_control_json(&bytes);
+            prop_assert_eq!(directives.is_ok(), value.is_object());
+            let lines = read_jsonl(&bytes);
+            prop_assert_eq!(lines.bad.len(), usize::from(!value.is_object()));
+        }
+    }
+}
