@@ -7,6 +7,7 @@
 )]
 
 mod bad_input;
+mod exports;
 mod ground;
 mod manage;
 mod manners;

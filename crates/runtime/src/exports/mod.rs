@@ -8,6 +8,7 @@ mod exporter;
 mod files;
 mod fold;
 pub mod foreign;
+mod glance;
 mod graph;
 mod lines;
 mod moment;

@@ -19,12 +19,12 @@ pub fn point_at(state: &Path, run: &str) -> Result<(), ExportError> {
     if fs::read_link(&link).is_ok_and(|found| found == target) {
         return Ok(());
     }
-    let place = tempfile::Builder::new().prefix(super::files::TEMPORARY).tempdir_in(state).map_err(at)?;
-    let new = place.path().join(LINK);
-    std::os::unix::fs::symlink(&target, &new).map_err(at)?;
-    fs::rename(&new, &link).map_err(at)?;
-    let _ = fs::File::open(state).and_then(|dir| dir.sync_all());
-    Ok(())
+    // The library removes the name again when the rename fails.
+    let new = tempfile::Builder::new()
+        .prefix(super::files::TEMPORARY)
+        .make_in(state, |path| std::os::unix::fs::symlink(&target, path))
+        .map_err(at)?;
+    new.persist(&link).map(drop).map_err(|error| at(error.error))
 }
 
 /// The run it points to, if that has a directory.

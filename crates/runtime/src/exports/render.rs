@@ -59,7 +59,8 @@ impl Serialize for Agents<'_> {
             started_at: Option<String>,
             #[serde(skip_serializing_if = "Option::is_none")]
             completed_at: Option<String>,
-            dir: String,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            dir: Option<String>,
         }
         let around = self.fold.around(self.owner);
         let mut agents = serializer.serialize_seq(Some(self.fold.records.len()))?;
@@ -71,11 +72,17 @@ impl Serialize for Agents<'_> {
                 status: record.shown(around),
                 started_at: record.started_at.map(timestamp),
                 completed_at: record.shown_completed_at(around).map(timestamp),
-                dir: format!("agents/{}", agent_dir(&record.id)),
+                dir: unlike_id(&record.id),
             })?;
         }
         agents.end()
     }
+}
+
+/// Where an agent's files are, if not where its id says.
+fn unlike_id(id: &str) -> Option<String> {
+    let dir = agent_dir(id);
+    (dir != id).then(|| format!("agents/{dir}"))
 }
 
 pub(super) fn status_json(fold: &Fold, record: &Record, owner: Owner) -> Vec<u8> {

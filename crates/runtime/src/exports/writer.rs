@@ -4,6 +4,7 @@
 use super::files::{Durability, ExportError, Files};
 use super::fold::{Fold, Log, Owner};
 use super::foreign;
+use super::glance;
 use super::name::agent_dir;
 use super::render;
 use crate::runs::{JournalError, decode};
@@ -69,14 +70,15 @@ impl Writer {
         let read = self.read(reader);
         let lines = self.files.flush();
         let documents = self.documents(owner);
-        self.files.sync_names();
         read?;
         lines?;
         Ok(documents?)
     }
 
-    /// Every line is on the disk itself.
+    /// Every line and every name is on the disk itself. Until then a power cut may bring back an older file, never half
+    /// a one.
     pub fn sync(&mut self) -> Result<(), WriteError> {
+        self.files.sync_names();
         Ok(self.files.sync_lines()?)
     }
 
@@ -86,7 +88,7 @@ impl Writer {
         let mut failed: Result<(), WriteError> = Ok(());
         let events = reader.events(run, from, u64::MAX).map_err(JournalError::from)?;
         let visited = events.visit(|seq, bytes| {
-            let event = match decode(seq, bytes, reader) {
+            let event = match glance::at(bytes).map_or_else(|| decode(seq, bytes, reader), Ok) {
                 Ok(event) => event,
                 Err(error) => {
                     failed = Err(error.into());

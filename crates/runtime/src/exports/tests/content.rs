@@ -97,11 +97,10 @@ fn a_small_run_has_exactly_these_files() {
             r#"{"id":"run_small","status":"complete","started_at":"2026-02-15T08:00:00.000Z","#,
             r#""updated_at":"2026-02-15T08:00:14.000Z","generation":1,"seq":15,"agents":["#,
             r#"{"id":"setup/fetch","role":"script","task":"_sub/fetch/scripts/main.sh","status":"done","#,
-            r#""started_at":"2026-02-15T08:00:01.000Z","completed_at":"2026-02-15T08:00:02.000Z","#,
-            r#""dir":"agents/setup/fetch"},"#,
+            r#""started_at":"2026-02-15T08:00:01.000Z","completed_at":"2026-02-15T08:00:02.000Z"},"#,
             r#"{"id":"gather/写作","role":"explore","task":"_sub/write","status":"done_with_concerns","#,
-            r#""started_at":"2026-02-15T08:00:03.000Z","completed_at":"2026-02-15T08:00:13.000Z","#,
-            r#""dir":"agents/gather/写作"}],"dependencies":{"gather/写作":["setup/fetch"]}}"#,
+            r#""started_at":"2026-02-15T08:00:03.000Z","completed_at":"2026-02-15T08:00:13.000Z"}],"#,
+            r#""dependencies":{"gather/写作":["setup/fetch"]}}"#,
             "\n"
         )
     );
@@ -173,7 +172,7 @@ fn statuses(kinds: Vec<EventKind>, owner: Owner) -> (String, Vec<String>) {
     let word = |value: &Value| value["status"].as_str().unwrap().to_owned();
     let agents = run["agents"].as_array().unwrap();
     for agent in agents {
-        let file = format!("{}/status.json", agent["dir"].as_str().unwrap());
+        let file = format!("agents/{}/status.json", agent["id"].as_str().unwrap());
         let status: Value = serde_json::from_str(&files[&file]).unwrap();
         assert_eq!(word(&status), word(agent), "{file}");
         assert_eq!(status["agent_id"], agent["id"]);
@@ -335,6 +334,10 @@ fn hostile_ids_stay_inside_and_the_true_id_is_in_the_file() {
     let mut sorted = ids.map(str::to_owned).to_vec();
     sorted.sort();
     assert_eq!(found, sorted);
+    let run: Value = serde_json::from_str(&files["run.json"]).unwrap();
+    let dirs: Vec<&str> =
+        run["agents"].as_array().unwrap().iter().filter_map(|agent| agent["dir"].as_str()).collect();
+    assert_eq!(dirs, ["agents/%2e%2e/%2e%2e/escape", "agents/%41", "agents/%/etc", "agents/a/%73tatus.json"]);
 }
 
 #[test]
