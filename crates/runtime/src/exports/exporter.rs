@@ -60,13 +60,19 @@ impl Exporter {
         if self.thread.is_none() {
             return;
         }
+        let settled = self.ask_to_settle();
+        let _ = tokio::time::timeout(PATIENCE, settled).await;
+    }
+}
+
+impl Exporter {
+    fn ask_to_settle(&self) -> oneshot::Receiver<()> {
         let (done, settled) = oneshot::channel();
         let mut asked = self.shared.lock();
         (asked.changed, asked.resting) = (true, true);
         asked.settle.push(done);
-        drop(asked);
         self.shared.bell.notify_all();
-        let _ = tokio::time::timeout(PATIENCE, settled).await;
+        settled
     }
 }
 
@@ -202,6 +208,6 @@ impl Work {
     }
 
     fn reader(&self) -> Result<Reader, JournalError> {
-        Ok(Reader::open(&self.state)?.ok_or(JournalError::Empty)?)
+        Reader::open(&self.state)?.ok_or(JournalError::Empty)
     }
 }

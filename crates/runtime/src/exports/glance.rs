@@ -10,9 +10,7 @@ use serde_json::Value;
 pub(super) fn at(bytes: &[u8]) -> Option<Event> {
     // The kind stands near the beginning of the bytes; looking for it first spares the others a parse in vain.
     let head = bytes.get(..bytes.len().min(HEAD))?;
-    if memchr::memmem::find(head, b"\"type\":\"node.").is_none() {
-        return None;
-    }
+    memchr::memmem::find(head, b"\"type\":\"node.")?;
     let Short { v, seq, at, by, kind } = serde_json::from_slice(bytes).ok()?;
     let kind = match kind.r#type {
         "node.started" => {
