@@ -14,6 +14,7 @@ mod paths;
 mod policy;
 mod printer;
 mod profile;
+mod rebuild;
 mod render;
 mod runs;
 mod skill;

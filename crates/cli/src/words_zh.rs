@@ -70,6 +70,10 @@ const ABOUT: &[(&str, &str)] = &[
 
 /// English help of an argument or of a possible value, its Chinese. Defaults stand in brackets, as in English.
 const HELP: &[(&str, &str)] = &[
+    (
+        "Write the files of all runs for other programs anew, from the log",
+        "根据日志重新生成所有运行供其他程序读取的文件",
+    ),
     ("Name of the skill, or a path to its directory", "技能名称，或其目录的路径"),
     ("Arguments of the skill", "技能的参数"),
     (

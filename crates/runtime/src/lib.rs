@@ -7,6 +7,7 @@ mod atomic;
 mod beneath;
 pub mod config;
 mod discover;
+pub mod exports;
 mod files;
 pub mod manage;
 pub mod models;

@@ -61,6 +61,7 @@ impl Follower {
         let now = self.now();
         match notice {
             Notice::Event(event) => self.event(&event, now, app),
+            Notice::Warning(words) => app.out.note(&words),
             Notice::Live { agent, text } => {
                 if self.watching.stream && !text.is_empty() {
                     let line = serde_json::json!({"type": "live", "agent": agent, "text": text});

@@ -8,6 +8,7 @@
 
 mod bad_input;
 mod display;
+mod exports;
 mod ground;
 mod history;
 mod kills;

@@ -32,7 +32,7 @@ phases:
     sets: [NAME]"#;
 
 /// A project with the seed's example: a script, an optional step that fails, a model step, an inline question.
-fn project() -> TestEnv {
+pub fn project() -> TestEnv {
     let env = env();
     env.write(
         ".agents/skills/brief/SKILL.md",
@@ -67,7 +67,7 @@ fn sub(env: &TestEnv, name: &str, more: &str) {
     env.write(format!(".agents/skills/brief/_sub/{name}/SKILL.md"), text);
 }
 
-fn run(env: &TestEnv) -> Ran {
+pub fn run(env: &TestEnv) -> Ran {
     env.fugato("run brief 2026-02-15 --model script:model.yaml")
 }
 

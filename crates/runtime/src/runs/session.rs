@@ -5,12 +5,13 @@ use super::commands::{LOOK, write_answer};
 use super::journal::{self, JournalError};
 use super::perform::{Performed, World};
 use super::washing;
+use crate::exports::Exporter;
 use crate::store::{Batch, Lease, NewRun, Owner, Reader, RunStatus, RunSummary, Store, StoreError};
 use fugato_engine::{
     Change, Command, Completion, Effect, EffectKey, Event, EventKind, Input, Refusal, Run, RunSpec,
 };
 use fugato_model::chat::ModelFault;
-use fugato_model::words;
+use fugato_model::{Words, words};
 use futures_util::FutureExt as _;
 use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
@@ -37,7 +38,9 @@ pub enum Notice {
     /// Text of a model or output of a program as it arrives: not stored, may be lost.
     Live { agent: String, text: String },
     /// A model call failed and is tried again after this wait: not stored.
-    Retry { agent: String, wait: Duration, reason: fugato_model::Words },
+    Retry { agent: String, wait: Duration, reason: Words },
+    /// Something beside the run went wrong; the run goes on.
+    Warning(Words),
 }
 
 /// Why a session ended.
@@ -65,6 +68,8 @@ type Watcher = Box<dyn FnMut(Notice) + Send>;
 
 /// A run in this process.
 pub struct Session {
+    /// The files for other programs. First, so that the last of them is written before the lease is let go.
+    exporter: Exporter,
     run: Run,
     store: Store,
     lease: Lease,
@@ -173,9 +178,15 @@ impl Session {
             Some(redactor) => washing::watcher(redactor, watcher),
             None => watcher,
         };
+        let live = mpsc::unbounded_channel();
+        let warnings = live.0.clone();
+        let exporter = Exporter::start(store.dir(), &run.spec.id, move |words| {
+            let _ = warnings.send(Notice::Warning(words));
+        });
         Self {
             clock: Clock::start(run.last_at()),
             commands: Commands::default(),
+            exporter,
             run,
             store,
             lease,
@@ -184,7 +195,7 @@ impl Session {
             queue: VecDeque::new(),
             tasks: JoinSet::new(),
             under_way: HashMap::new(),
-            live: mpsc::unbounded_channel(),
+            live,
         }
     }
 
@@ -328,6 +339,7 @@ impl Session {
             answers,
         };
         self.store.append(batch).await?;
+        self.exporter.committed();
         for event in events {
             (self.watcher)(Notice::Event(Arc::new(event)));
         }
@@ -426,6 +438,7 @@ impl Session {
         // Performers stop their processes within the grace they were given; this is for one that does not.
         let _ = tokio::time::timeout(Duration::from_secs(20), all).await;
         self.tasks.abort_all();
+        self.exporter.settle().await;
         while let Ok(notice) = self.live.1.try_recv() {
             (self.watcher)(notice);
         }

@@ -150,13 +150,13 @@ impl Store {
         Reader::open(&self.0.place.dir)?.ok_or(StoreError::Closed)
     }
 
-    pub(crate) fn redactor(&self) -> Option<Arc<Redactor>> {
-        self.0.redactor.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
     /// The state directory.
     pub fn dir(&self) -> &Path {
         &self.0.place.dir
+    }
+
+    pub(crate) fn redactor(&self) -> Option<Arc<Redactor>> {
+        self.0.redactor.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn place(&self) -> &Place {

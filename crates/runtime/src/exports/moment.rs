@@ -1,0 +1,32 @@
+//! Moments as other programs read them: `2026-02-15T08:30:00.123Z`.
+
+use fugato_skill::dates::Date;
+
+/// ISO 8601, UTC, milliseconds. Moments before 1970 or after 9999 are moved to those ends.
+pub fn timestamp(millis: i64) -> String {
+    let millis = millis.clamp(0, LAST);
+    let (seconds, rest) = (millis / 1000, millis % 1000);
+    let day = Date::from_unix(seconds, 0);
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    format!("{day}T{hour:02}:{minute:02}:{second:02}.{rest:03}Z")
+}
+
+/// The last millisecond of the year 9999.
+const LAST: i64 = 253_402_300_799_999;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_utc_with_milliseconds_and_never_outside_the_calendar() {
+        for (millis, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (1_709_251_199_007, "2024-02-29T23:59:59.007Z"),
+            (i64::MIN, "1970-01-01T00:00:00.000Z"),
+            (i64::MAX, "9999-12-31T23:59:59.999Z"),
+        ] {
+            assert_eq!(timestamp(millis), text);
+        }
+    }
+}
