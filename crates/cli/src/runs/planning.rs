@@ -75,9 +75,9 @@ fn edges(plan: &Plan) -> Vec<serde_json::Value> {
 }
 
 fn variables_table(variables: &[Variable], app: &mut App) -> Result<(), CliError> {
-    let (given, dash) = match app.out.lang {
-        Lang::En => ("at the start", "-"),
-        Lang::Zh => ("启动时", "-"),
+    let (given, empty, dash) = match app.out.lang {
+        Lang::En => ("at the start: ", "(empty)", "-"),
+        Lang::Zh => ("启动时：", "（空）", "-"),
     };
     let mut table = match app.out.lang {
         Lang::En => Table::new(0).header(["VARIABLE", "SET BY", "USED BY"]),
@@ -86,7 +86,10 @@ fn variables_table(variables: &[Variable], app: &mut App) -> Result<(), CliError
     let list = |names: &[String]| if names.is_empty() { dash.to_owned() } else { names.join(", ") };
     for Variable { name, set_by, used_by, value } in variables {
         let set_by = match value {
-            Some(value) if set_by.is_empty() => format!("{given}: {}", super::reporter::short(value)),
+            Some(value) if set_by.is_empty() => match super::reporter::short(value).as_str() {
+                "" => format!("{given}{empty}"),
+                value => format!("{given}{value}"),
+            },
             _ => list(set_by),
         };
         table.row([Cell::styled(style::BOLD, name), Cell::new(set_by), Cell::new(list(used_by))]);
@@ -99,10 +102,12 @@ fn estimate_table(estimate: &Estimate, app: &mut App) -> Result<(), CliError> {
         Lang::En => Table::new(0).header(["PHASE", "MODEL CALLS", "PROMPTS"]),
         Lang::Zh => Table::new(0).header(["阶段", "模型调用", "提示词"]),
     };
+    let on_failure = if app.out.lang == Lang::En { "on failure" } else { "失败时" };
     let at_least = |calls: u64, fallback: u64| match (calls, fallback) {
         (0, 0) => "-".to_owned(),
         (calls, 0) => format!("{calls}+"),
-        (calls, fallback) => format!("{calls}+ (+{fallback})"),
+        (0, fallback) => format!("{on_failure} {fallback}+"),
+        (calls, fallback) => format!("{calls}+, {on_failure} +{fallback}"),
     };
     for phase in &estimate.phases {
         let prompts = match phase.prompt_tokens {
@@ -118,6 +123,11 @@ fn estimate_table(estimate: &Estimate, app: &mut App) -> Result<(), CliError> {
     table.print(&mut app.out)?;
     let (calls, prompts) = (estimate.model_calls, tokens(estimate.prompt_tokens));
     let counted = count(usize::try_from(calls).unwrap_or(usize::MAX), "model call");
+    if calls == 0 {
+        let none = words!("no model calls", "不调用模型");
+        let none = app.out.say(&none).to_owned();
+        return app.out.line(none);
+    }
     let total = words!(
         "at least {counted} · ≈ {prompts} tokens of prompts, without answers, tool definitions and values not yet known",
         "至少 {calls} 次模型调用 · 提示词约 {prompts} 词元（不含模型的回答、工具定义和尚未知道的值）"

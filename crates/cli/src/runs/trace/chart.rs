@@ -81,6 +81,14 @@ struct Row {
     note_style: Style,
 }
 
+/// Cells beside the bars; none where there is no room.
+#[derive(Clone, Copy)]
+struct Columns {
+    names: usize,
+    time: usize,
+    notes: usize,
+}
+
 struct Piece {
     from: i64,
     to: i64,
@@ -102,16 +110,18 @@ impl Chart {
         let widest = rows.iter().map(|row| self.width.of(&row.name)).max().unwrap_or(0);
         let names = widest.min(MAX_NAMES).min(self.columns * 2 / 5);
         let notes = rows.iter().map(|row| self.width.of(&row.note)).max().unwrap_or(0);
-        let beside = names + 2 + 2 + TIME;
+        // A narrow screen has no room for figures beside the bars.
+        let time = if names + 2 + MIN_BARS + 2 + TIME <= self.columns { TIME + 2 } else { 0 };
+        let beside = names + 2 + time;
         // Notes are the first to go.
         let with_notes = beside + if notes > 0 { notes + 2 } else { 0 };
         let notes = if with_notes + MIN_BARS * 2 <= self.columns { notes } else { 0 };
         let taken = if notes > 0 { with_notes } else { beside };
         let bars = self.columns.saturating_sub(taken).max(MIN_BARS);
         let scale = Scale::new(trace, bars);
-        let mut lines = self.axis(names, &scale, glyphs, trace);
+        let mut lines = self.axis(names, bars + time, &scale, glyphs, trace);
         for row in &rows {
-            lines.push(self.line(row, names, notes, &scale, trace, glyphs));
+            lines.push(self.line(row, Columns { names, time, notes }, &scale, trace, glyphs));
         }
         lines.push(Vec::new());
         lines.extend(self.legend(trace, &scale, glyphs));
@@ -243,7 +253,7 @@ impl Chart {
     }
 
     /// Labels over ticks: `0    200 ms    400 ms`.
-    fn axis(&self, names: usize, scale: &Scale, glyphs: &Glyphs, trace: &Trace) -> Vec<Line> {
+    fn axis(&self, names: usize, room: usize, scale: &Scale, glyphs: &Glyphs, trace: &Trace) -> Vec<Line> {
         let mut labels = " ".repeat(names + 2);
         let mut ruler = vec![glyphs.ruler.1; scale.cells];
         let mut ends_at = 0;
@@ -258,7 +268,7 @@ impl Chart {
                 (time, Since::Squeeze) => format!("+{}", duration(time)),
             };
             let cells = self.width.of(&label);
-            if tick.cell >= ends_at && tick.cell + cells <= scale.cells + TIME {
+            if tick.cell >= ends_at && tick.cell + cells <= room {
                 labels.push_str(&" ".repeat(tick.cell - ends_at));
                 labels.push_str(&label);
                 // A blank at least, or two labels are one.
@@ -271,14 +281,13 @@ impl Chart {
             mark(cell..cell + 1, glyphs.resumed);
         }
         let ruler = format!("{}{}", " ".repeat(names + 2), ruler.concat());
-        vec![vec![Span::new(style::DIM, labels)], vec![Span::new(style::DIM, ruler)]]
+        vec![vec![Span::new(style::DIM, labels.trim_end())], vec![Span::new(style::DIM, ruler)]]
     }
 
     fn line(
         &self,
         row: &Row,
-        names: usize,
-        notes: usize,
+        Columns { names, time, notes }: Columns,
         scale: &Scale,
         trace: &Trace,
         glyphs: &'static Glyphs,
@@ -305,8 +314,9 @@ impl Chart {
                 _ => line.push(Span { text: glyph.to_owned(), style: look }),
             }
         }
-        let time = format!("  {:>TIME$}", row.time);
-        line.push(Span::new(style::DIM, time));
+        if time > 0 {
+            line.push(Span::new(style::DIM, format!("{:>time$}", row.time)));
+        }
         if notes > 0 && !row.note.is_empty() {
             line.push(Span::new(row.note_style, format!("  {}", row.note)));
         }

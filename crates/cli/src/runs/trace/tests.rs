@@ -186,6 +186,10 @@ fn every_line_fits_every_terminal() {
     for columns in 20..140 {
         for (width, lang) in [(Width::Narrow, Lang::En), (Width::Wide, Lang::Zh)] {
             for line in drawn(&Chart { width, lang, ..chart(columns) }, &trace) {
+                assert!(
+                    !line.ends_with("    …"),
+                    "a column that does not fit is left out: {columns}: {line}"
+                );
                 assert!(width.of(&line) <= columns, "{columns}: {line}");
             }
         }
