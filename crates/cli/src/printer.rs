@@ -113,6 +113,16 @@ impl Printer {
         self.out.flush().map_err(|error| CliError::output(&error))
     }
 
+    /// Has the reader of our pipe gone away? A command that waits for days would learn it only from its next write.
+    pub fn is_unread(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let stdout = std::io::stdout();
+        let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut watched, Some(&now)).is_ok()
+            && watched.iter().any(|fd| fd.revents().contains(PollFlags::ERR))
+    }
+
     /// The sentence in the person's language.
     pub fn say<'a>(&self, words: &'a Words) -> &'a str {
         words.in_lang(self.lang)

@@ -42,6 +42,8 @@ fn template(text: &str) -> fugato_skill::interpolate::Template {
 fn script(class: EffectClass) -> Work {
     Work::Script {
         skill: "s".into(),
+        dir: None,
+        relevant: Vec::new(),
         entry: "main.sh".into(),
         class,
         instructions: "do".into(),

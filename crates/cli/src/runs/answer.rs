@@ -6,6 +6,7 @@ use super::{PATIENCE, command_error, find, open, reader, state};
 use crate::app::App;
 use crate::error::{CliError, Outcome};
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use fugato_engine::{Command, Input};
 use fugato_model::{Exit, words};
 use fugato_runtime::runs::{Session, command};
@@ -14,6 +15,7 @@ use fugato_runtime::runs::{Session, command};
 #[derive(Debug, Args)]
 pub struct AnswerArgs {
     /// The run, or the beginning of its id
+    #[arg(add = ArgValueCandidates::new(crate::complete::runs))]
     run: String,
     /// The answer
     #[arg(required = true)]

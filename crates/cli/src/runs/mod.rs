@@ -1,22 +1,33 @@
 //! Running skills and looking at runs: one file per verb.
 
 mod answer;
+mod archive;
+mod diff;
 mod drawing;
+mod events;
 mod history;
+mod listing;
 mod models;
 mod planning;
+mod remove;
+mod replay;
 mod reporter;
+mod rerun;
 mod resume;
+mod show;
 mod skills;
 mod start;
 mod trace;
 
 pub use answer::{AnswerArgs, run as answer};
-pub use history::{
-    CostArgs, EventsArgs, RunsArgs, TraceArgs, cost, events as show_events, runs, trace as show_trace,
-};
+pub use diff::{DiffArgs, run as diff};
+pub use events::{EventsArgs, run as show_events};
+pub use history::{CostArgs, TraceArgs, cost, trace as show_trace};
+pub use listing::{RunsArgs, run as runs};
 pub use models::models;
 pub use planning::{PlanArgs, run as plan};
+pub use replay::{ReplayArgs, run as replay};
+pub use rerun::{RerunArgs, run as rerun};
 pub use resume::{ResumeArgs, run as resume};
 pub use start::{RunArgs, run as start};
 
@@ -25,7 +36,7 @@ use crate::error::CliError;
 use fugato_engine::{Event, Run};
 use fugato_model::{Exit, words};
 use fugato_runtime::runs::{CommandError, JournalError, RunError, load};
-use fugato_runtime::store::{Lookup, Reader, RunRow, StoreError};
+use fugato_runtime::store::{Reader, RunFilter, RunRow, StoreError};
 use std::path::PathBuf;
 
 /// Where this project's runs are.
@@ -45,28 +56,17 @@ pub fn reader(app: &App) -> Result<Reader, CliError> {
 /// Finds a run by id or unique prefix; without one, the newest.
 pub fn find(reader: &Reader, id: Option<&str>) -> Result<RunRow, CliError> {
     let Some(id) = id else {
-        let newest =
-            reader.runs(&Default::default()).map_err(|error| store_error(&error))?.into_iter().next();
+        let one = RunFilter { limit: Some(1), ..RunFilter::default() };
+        let newest = reader.runs(&one).map_err(|error| store_error(&error))?.into_iter().next();
         return newest.ok_or_else(|| CliError::not_found(words!("no runs here yet", "这里还没有运行记录")));
     };
-    match reader.run(id) {
-        Ok(row) => Ok(row),
-        Err(Lookup::Ambiguous(ids)) => {
-            let list = ids.join("\n  ");
-            Err(CliError::not_found(words!(
-                "`{id}` is the beginning of several runs:\n  {list}",
-                "`{id}` 是多个运行的前缀：\n  {list}"
-            )))
+    reader.run(id).map_err(|lookup| {
+        let error = CliError::new(lookup.exit(), lookup.words(id)).code(lookup.code());
+        match lookup.hint() {
+            Some(hint) => error.hint(hint),
+            None => error,
         }
-        Err(Lookup::Unknown { nearest }) => {
-            let error = CliError::not_found(words!("no run `{id}`", "没有运行 `{id}`"));
-            Err(match nearest {
-                Some(near) => error.hint(words!("did you mean `{near}`?", "是不是 `{near}`？")),
-                None => error.hint(words!("`fugato runs` lists them", "`fugato runs` 列出所有运行")),
-            })
-        }
-        Err(Lookup::Store(error)) => Err(store_error(&error)),
-    }
+    })
 }
 
 /// Id of the newest run.

@@ -1,7 +1,7 @@
 //! `fugato plan SKILL`: what would run, without asking any model.
 
 use super::drawing;
-use super::start::{find_skill, start_error};
+use super::start::{find_among, start_error};
 use crate::app::{App, SkillSelection};
 use crate::error::Outcome;
 use crate::printer::{paint, style};
@@ -23,8 +23,8 @@ pub struct PlanArgs {
 }
 
 pub fn run(args: &PlanArgs, app: &mut App) -> Outcome {
-    let skill = find_skill(&args.skill, &args.selection, app)?;
-    let started = Started { arguments: args.arguments.join(" "), ..Started::default() };
+    let (skill, installed) = find_among(&args.skill, &args.selection, app)?;
+    let started = Started { arguments: args.arguments.join(" "), installed, ..Started::default() };
     let (spec, warnings) = plan_run(&skill, &started).map_err(|error| start_error(&error, &skill))?;
     for warning in &warnings {
         let text = crate::render::report(warning, &app.out);

@@ -51,7 +51,8 @@ impl Reporter {
                 let (mark, id) = (paint(style::GOOD, "✓"), paint(style::NAME, name(*node)));
                 out.aside(&format!("{mark} {id}  {}{shown}", paint(style::DIM, took)));
                 for warning in warnings {
-                    out.aside(&format!("  {}", paint(style::WARN, warning.in_lang(lang))));
+                    let text = fugato_model::escape_for_terminal(warning.in_lang(lang)).into_owned();
+                    out.aside(&format!("  {}", paint(style::WARN, text)));
                 }
                 if run.spec.debug
                     && let Some(output) = output
@@ -60,6 +61,12 @@ impl Reporter {
                 }
                 self.end_node(event.at, *node, run, out);
             }
+            EventKind::NodeWarned { warnings, .. } => {
+                for warning in warnings {
+                    let text = fugato_model::escape_for_terminal(warning.in_lang(lang)).into_owned();
+                    out.aside(&format!("  {}", paint(style::WARN, text)));
+                }
+            }
             EventKind::NodeFailed { node, message, then } => {
                 let took = self.took(*node, event.at);
                 let then = format!("{then:?}").to_lowercase();
@@ -67,7 +74,8 @@ impl Reporter {
                 let message = fugato_model::escape_for_terminal(message.in_lang(lang)).into_owned();
                 out.aside(&format!("{mark} {id}  {}  {message} → {then}", paint(style::DIM, took)));
                 if let Some(on_error) = run.plan_node(*node).and_then(|plan| plan.on_error.clone()) {
-                    out.aside(&format!("  {}", paint(style::WARN, on_error)));
+                    let text = fugato_model::escape_for_terminal(&on_error).into_owned();
+                    out.aside(&format!("  {}", paint(style::WARN, text)));
                 }
                 if then != "inline" {
                     self.end_node(event.at, *node, run, out);

@@ -6,6 +6,7 @@ use super::{find, open, reader, state};
 use crate::app::App;
 use crate::error::{CliError, Outcome};
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use fugato_engine::{Input, Outcome as Ended};
 use fugato_model::{Exit, words};
 use fugato_runtime::runs::Session;
@@ -14,21 +15,26 @@ use fugato_runtime::runs::Session;
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
     /// The run, or the beginning of its id [default: the newest]
+    #[arg(add = ArgValueCandidates::new(crate::complete::runs))]
     run: Option<String>,
     #[command(flatten)]
     how: HowArgs,
 }
 
 pub fn run(args: &ResumeArgs, app: &mut App) -> Outcome {
+    go_on(args.run.as_deref(), &args.how, app)
+}
+
+pub fn go_on(run: Option<&str>, how: &HowArgs, app: &mut App) -> Outcome {
     let reader = reader(app)?;
-    let row = find(&reader, args.run.as_deref())?;
+    let row = find(&reader, run)?;
     let (_, run) = open(&reader, &row)?;
     let id = row.id.clone();
     let mut raise = None;
     match &run.ended {
         None => {}
         Some((Ended::BudgetExhausted, ..)) => {
-            let limits = args.how.limits(&run.spec.limits)?;
+            let limits = how.limits(&run.spec.limits)?;
             if run.spec.limits == limits {
                 return Err(CliError::new(
                     Exit::Refused,
@@ -41,13 +47,25 @@ pub fn run(args: &ResumeArgs, app: &mut App) -> Outcome {
             }
             raise = Some(Input::Raise { limits });
         }
-        Some(_) => {
-            let status = run.status();
-            return Err(CliError::new(
+        Some((outcome, reason, _)) => {
+            let (status, en, zh) = (run.status(), &reason.en, &reason.zh);
+            let error = CliError::new(
                 Exit::Conflict,
-                words!("run `{id}` has ended: {status}", "运行 `{id}` 已结束：{status}"),
-            )
-            .hint(words!("look at it: fugato trace {id}", "查看：fugato trace {id}")));
+                words!("run `{id}` has ended: {status} ({en})", "运行 `{id}` 已结束：{status}（{zh}）"),
+            );
+            return Err(match outcome {
+                Ended::Complete => error.hint(words!(
+                    "look at it: fugato trace {id}; once more: fugato rerun {id}",
+                    "查看：fugato trace {id}；重新运行：fugato rerun {id}"
+                )),
+                _ => {
+                    let rerun = super::show::rerun_hint(&run);
+                    error.hint(words!(
+                        "a new run that keeps what is finished: {rerun}",
+                        "新建一个运行并沿用已完成的部分：{rerun}"
+                    ))
+                }
+            });
         }
     }
     let models = models(app);
@@ -55,7 +73,7 @@ pub fn run(args: &ResumeArgs, app: &mut App) -> Outcome {
     let world = world_of(&run, models, app);
     let dir = state(app);
     let store = store(app)?;
-    drive(app, &args.how.watching(), move |watcher| {
+    drive(app, &how.watching(), move |watcher| {
         let mut session = Session::resume(store, &dir, &id, world, watcher)?;
         raise.into_iter().for_each(|input| session.tell(input));
         Ok(session)

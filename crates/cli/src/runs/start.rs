@@ -9,11 +9,11 @@ use crate::policy::AgentView;
 use crate::skill::unknown_skill;
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_engine::{Event, Input, Limits, Outcome as Ended, Run};
+use fugato_engine::{Event, Input, Limits, Outcome as Ended, Run, RunSpec};
 use fugato_model::{Exit, words};
 use fugato_runtime::models::Models;
 use fugato_runtime::runs::{Control, End, Notice, Session, Shelf, StartError, Started, World, plan_run};
-use fugato_skill::Installed;
+use fugato_skill::{Installed, Inventory};
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
@@ -24,10 +24,13 @@ use tokio::sync::mpsc;
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// Name of the skill, or a path to its directory
-    #[arg(add = ArgValueCandidates::new(crate::complete::skills))]
-    skill: String,
+    #[arg(required_unless_present = "resume", add = ArgValueCandidates::new(crate::complete::skills))]
+    skill: Option<String>,
     /// Arguments of the skill
     arguments: Vec<String>,
+    /// Go on with this run instead, as `fugato resume RUN` does
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["skill", "arguments"], add = ArgValueCandidates::new(crate::complete::runs))]
+    resume: Option<String>,
     #[command(flatten)]
     pub how: HowArgs,
     #[command(flatten)]
@@ -54,10 +57,10 @@ pub struct HowArgs {
     /// Stop when the run has worked this long (`90s`, `10m`, `2h`)
     #[arg(long, value_name = "TIME")]
     pub budget_time: Option<String>,
-    /// Model calls one agent may make [default: 50]
+    /// Model calls one agent may make [default: 50; of an earlier run, what it had]
     #[arg(long, value_name = "N")]
     pub steps: Option<u32>,
-    /// At most this many nodes at once [default: 4]
+    /// At most this many nodes at once [default: 4; of an earlier run, what it had]
     #[arg(long, value_name = "N")]
     pub concurrent: Option<u32>,
     /// Print each event as one line of JSON
@@ -110,7 +113,12 @@ impl HowArgs {
 }
 
 pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
-    let skill = find_skill(&args.skill, &args.selection, app)?;
+    let name = match (&args.resume, &args.skill) {
+        (Some(run), _) => return super::resume::go_on(Some(run), &args.how, app),
+        // One of the two is required.
+        (None, skill) => skill.as_deref().unwrap_or_default(),
+    };
+    let (skill, installed) = find_among(name, &args.selection, app)?;
     let models = models(app);
     let model = model_of_run(args.how.model.as_deref(), &models, app)?;
     let visible = skills::visible(&args.view, &args.selection, app)?;
@@ -122,7 +130,8 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
         limits: args.how.limits(&Limits::default())?,
         catalog: visible.catalog,
         visible: visible.names,
-        utc_offset: 0,
+        moment: None,
+        installed,
     };
     let (spec, warnings) = plan_run(&skill, &started).map_err(|error| start_error(&error, &skill))?;
     for warning in &warnings {
@@ -166,18 +175,25 @@ fn milliseconds(text: &str) -> Result<u64, CliError> {
     })
 }
 
-pub fn find_skill(name: &str, selection: &SkillSelection, app: &App) -> Result<Installed, CliError> {
+/// The skill, and what its phases may name besides their own parts. One that is run by its path may name installed ones, too.
+pub fn find_among(
+    name: &str,
+    selection: &SkillSelection,
+    app: &App,
+) -> Result<(Installed, Arc<Inventory>), CliError> {
     let path = app.places.cwd.join(name);
+    let inventory = app.discover(&app.roots(selection, None)?).inventory;
     if (name.contains('/') || name.starts_with('.')) && path.exists() {
         let found = fugato_runtime::discover_paths(&[path]).inventory;
         let skill = found.all().first().cloned();
-        return skill.filter(|skill| skill.usable).ok_or_else(|| unknown_skill(name, &found));
+        let skill = skill.filter(|skill| skill.usable).ok_or_else(|| unknown_skill(name, &found))?;
+        return Ok((skill, Arc::new(inventory)));
     }
-    let inventory = app.discover(&app.roots(selection, None)?).inventory;
-    inventory.get(name).cloned().ok_or_else(|| unknown_skill(name, &inventory))
+    let skill = inventory.get(name).cloned().ok_or_else(|| unknown_skill(name, &inventory))?;
+    Ok((skill, Arc::new(inventory)))
 }
 
-fn sets(given: &[String]) -> Result<BTreeMap<String, serde_json::Value>, CliError> {
+pub fn sets(given: &[String]) -> Result<BTreeMap<String, serde_json::Value>, CliError> {
     given
         .iter()
         .map(|pair| match pair.split_once('=') {
@@ -383,10 +399,14 @@ pub fn document(run: &Run, lang: fugato_model::Lang) -> serde_json::Value {
 
 /// The scratch directory and skill directory a resumed run works with.
 pub fn world_of(run: &Run, models: Models, app: &App) -> Arc<World> {
-    let scratch = state(app).join("runs").join(&run.spec.id).join("scratch");
+    world_of_spec(&run.spec, models, app)
+}
+
+pub fn world_of_spec(spec: &RunSpec, models: Models, app: &App) -> Arc<World> {
+    let scratch = state(app).join("runs").join(&spec.id).join("scratch");
     let world = World::new(
         models,
-        PathBuf::from(&run.spec.skill.dir),
+        PathBuf::from(&spec.skill.dir),
         app.places.cwd.clone(),
         scratch,
         std::env::vars_os(),

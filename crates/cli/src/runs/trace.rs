@@ -4,6 +4,7 @@ use super::reporter::duration;
 use crate::printer::{paint, style};
 use crate::render::Width;
 use fugato_engine::{Event, EventKind, Run};
+use fugato_model::{Lang, words};
 use std::collections::HashMap;
 
 /// One bar.
@@ -18,7 +19,10 @@ pub struct Bar {
 
 /// The bars of a run in the order they began.
 pub fn bars(events: &[Event], run: &Run) -> Vec<Bar> {
-    let mut bars: Vec<Bar> = Vec::new();
+    let at = events.first().map_or(0, |event| event.at);
+    let reused = run.spec.plan.nodes.iter().filter(|node| run.spec.reused.contains_key(&node.id));
+    let taken = |id: &str| Bar { id: id.to_owned(), start: at, end: Some(at), state: "reused", attempt: 0 };
+    let mut bars: Vec<Bar> = reused.map(|node| taken(&node.id)).collect();
     let mut open: HashMap<u32, usize> = HashMap::new();
     for event in events {
         match &event.kind {
@@ -31,7 +35,8 @@ pub fn bars(events: &[Event], run: &Run) -> Vec<Bar> {
                 let state =
                     if matches!(event.kind, EventKind::NodeCompleted { .. }) { "done" } else { "failed" };
                 if let Some(bar) = open.remove(node).and_then(|at| bars.get_mut(at)) {
-                    (bar.end, bar.state) = (Some(event.at), state);
+                    // A clock that was set back in between gives no negative time.
+                    (bar.end, bar.state) = (Some(event.at.max(bar.start)), state);
                 }
             }
             EventKind::RunRecovered { .. } => {
@@ -50,7 +55,7 @@ pub fn bars(events: &[Event], run: &Run) -> Vec<Bar> {
 }
 
 /// Draws bars over the time from the first to the last event.
-pub fn draw(bars: &[Bar], from: i64, to: i64, columns: usize, width: Width) -> Vec<String> {
+pub fn draw(bars: &[Bar], from: i64, to: i64, columns: usize, width: Width, lang: Lang) -> Vec<String> {
     let names = bars.iter().map(|bar| width.of(&bar.id)).max().unwrap_or(0).min(40);
     let room = columns.saturating_sub(names + 14).clamp(10, 100);
     let span = usize::try_from((to - from).max(1)).unwrap_or(usize::MAX);
@@ -63,12 +68,14 @@ pub fn draw(bars: &[Bar], from: i64, to: i64, columns: usize, width: Width) -> V
                 "done" => (style::GOOD, "█"),
                 "failed" => (style::BAD, "█"),
                 "resumed" => (style::WARN, "│"),
+                "reused" => (style::DIM, "·"),
                 _ => (style::WARN, "░"),
             };
             let name = width.cut(&bar.id, names);
             let pad = " ".repeat(names.saturating_sub(width.of(&name)));
             let took = match (bar.state, bar.end) {
                 ("resumed", _) => String::new(),
+                ("reused", _) => words!("reused", "沿用").in_lang(lang).to_owned(),
                 (_, Some(end)) => duration(end - bar.start),
                 (_, None) => "…".to_owned(),
             };
@@ -88,10 +95,44 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_clock_that_jumps_gives_no_negative_time() {
+        let plan =
+            serde_json::json!({"phases": [], "nodes": [{"id": "n", "phase": 0, "work": {"type": "noop"}}]});
+        let spec = serde_json::json!({
+            "id": "run_1", "skill": {"name": "s", "dir": "/s"}, "title": "t", "plan": plan, "context": {},
+            "limits": fugato_engine::Limits::default(), "model": "echo",
+        });
+        const DAY: i64 = 86_400_000;
+        let kinds = [
+            (0, serde_json::json!({"type": "run.created", "spec": spec})),
+            (3650 * DAY, serde_json::json!({"type": "node.started", "node": 0, "attempt": 1})),
+            (-DAY, serde_json::json!({"type": "run.recovered", "epoch": 2})),
+            (-DAY, serde_json::json!({"type": "node.completed", "node": 0, "value": null})),
+        ];
+        let events: Vec<Event> = kinds
+            .into_iter()
+            .zip(1..)
+            .map(|((at, kind), seq)| {
+                let event = serde_json::json!({"v": 1, "seq": seq, "at": at, "by": "engine", "kind": kind});
+                serde_json::from_value(event).unwrap()
+            })
+            .collect();
+        let run = Run::replay(&events).unwrap();
+        let bars = bars(&events, &run);
+        assert_eq!(bars[0].id, "n");
+        assert!(bars.iter().all(|bar| bar.end.is_some_and(|end| end >= bar.start)), "{bars:?}");
+        assert!(
+            draw(&bars, 0, -DAY, 60, Width::Narrow, fugato_model::Lang::En)
+                .iter()
+                .all(|line| !line.contains('-'))
+        );
+    }
+
+    #[test]
     fn bars_begin_and_end_where_they_did_and_an_open_end_reaches_now() {
         let bar = |id: &str, start, end| Bar { id: id.into(), start, end, state: "done", attempt: 1 };
         let bars = [bar("写", 0, Some(50)), bar("b", 50, None)];
-        let lines = draw(&bars, 0, 100, 36, Width::Narrow);
+        let lines = draw(&bars, 0, 100, 36, Width::Narrow, Lang::En);
         let plain: Vec<_> = lines.iter().map(|l| anstream::adapter::strip_str(l).to_string()).collect();
         assert_eq!(plain[0], format!("写  {}  50 ms", "█".repeat(10)));
         assert_eq!(plain[1], format!("b   {}{}  …", " ".repeat(10), "█".repeat(10)));

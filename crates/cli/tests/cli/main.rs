@@ -8,9 +8,12 @@
 
 mod bad_input;
 mod ground;
+mod history;
+mod kills;
 mod manage;
 mod manners;
 mod models;
+mod phases;
 mod policy;
 mod runs;
 mod skills;

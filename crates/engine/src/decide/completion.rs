@@ -6,7 +6,8 @@ use crate::driver::agent_ended;
 use crate::effect::EffectKey;
 use crate::event::{Asked, EffectClass, EventKind, Purpose, Verdict};
 use crate::input::Completion;
-use crate::plan::Access;
+use crate::plan::{Access, PlanNode};
+use crate::question::Wants;
 use crate::tools::{ASK, SUBMIT, TOOLS, class_of};
 use fugato_model::chat::{Answer, ModelFault, ToolCall};
 use std::sync::Arc;
@@ -145,6 +146,10 @@ fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: Too
         not_run(format!(
             "not run: the run's budget of {most} tool calls is used up; answer with what you have"
         ))
+    } else if call.name == ASK
+        && let Err(why) = Wants::of(&call.arguments, plan_of(recorder, agent))
+    {
+        not_run(why)
     } else if call.name == ASK {
         let text = |key: &str| call.arguments.get(key).and_then(|v| v.as_str()).map(str::to_owned);
         let options = call.arguments.get("options").and_then(|v| v.as_array());
@@ -168,6 +173,10 @@ fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: Too
         }
     };
     recorder.emit(event);
+}
+
+fn plan_of<'r>(recorder: &'r Recorder<'_>, agent: u32) -> Option<&'r PlanNode> {
+    recorder.run.agents.get(agent as usize)?.node.and_then(|node| recorder.run.plan_node(node))
 }
 
 fn stop(recorder: &mut Recorder<'_>, agent: u32, verdict: Verdict) {

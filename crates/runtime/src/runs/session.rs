@@ -6,9 +6,14 @@ use super::journal::{self, JournalError};
 use super::perform::{Performed, World};
 use super::washing;
 use crate::store::{Batch, Lease, NewRun, Owner, Reader, RunStatus, RunSummary, Store, StoreError};
-use fugato_engine::{Change, Command, Effect, EffectKey, Event, EventKind, Input, Refusal, Run, RunSpec};
+use fugato_engine::{
+    Change, Command, Completion, Effect, EffectKey, Event, EventKind, Input, Refusal, Run, RunSpec,
+};
+use fugato_model::chat::ModelFault;
 use fugato_model::words;
+use futures_util::FutureExt as _;
 use std::collections::{HashMap, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -161,7 +166,7 @@ impl Session {
     }
 
     fn new(run: Run, store: Store, lease: Lease, world: Arc<World>, watcher: Watcher) -> Self {
-        world.attach(&store);
+        world.take_charge(&store);
         let watcher = match store.redactor() {
             Some(redactor) => washing::watcher(redactor, watcher),
             None => watcher,
@@ -192,14 +197,19 @@ impl Session {
 
     /// Works until the run ends, waits for a person, is paused, or is told to stop.
     pub async fn drive(&mut self, mut controls: mpsc::Receiver<Control>) -> Result<End, RunError> {
-        let ended = self.work(&mut controls).await;
+        let outcome = self.work(&mut controls).await;
         // Whatever ended it, nothing of ours goes on.
         self.settle().await;
-        ended
+        if let Err(error) = &outcome {
+            // What was decided last is not in the log: the run in memory is worth nothing any more.
+            self.say_why(error);
+        }
+        outcome
     }
 
     async fn work(&mut self, controls: &mut mpsc::Receiver<Control>) -> Result<End, RunError> {
-        let mut renew = tokio::time::interval(RENEW);
+        // The lease is fresh: the first sign is due later.
+        let mut renew = tokio::time::interval_at(tokio::time::Instant::now() + RENEW, RENEW);
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
@@ -342,18 +352,20 @@ impl Session {
         }
         let Some(effect) = self.run.effect(key) else { return };
         if *effect == Effect::Noop {
-            let completion = fugato_engine::Completion::Noop;
+            let completion = Completion::Noop;
             self.queue.push_back(Input::Completed { key, completion }.into());
             return;
         }
         let token = CancellationToken::new();
         let work = self.world.clone().perform(key, effect, &self.run, token.clone(), self.live.0.clone());
         self.under_way.insert(key, token);
-        self.tasks.spawn(work);
+        self.tasks.spawn(
+            AssertUnwindSafe(work).catch_unwind().map(move |done| done.unwrap_or_else(|_| broken(key))),
+        );
     }
 
     fn take(&mut self, done: Result<Performed, tokio::task::JoinError>) {
-        // A panic inside a performer is its failure, not ours; the effect stays wanted and the run says nothing false.
+        // Only one that was aborted gives nothing.
         let Ok(Performed { key, completion }) = done else { return };
         self.under_way.remove(&key);
         if let Some(completion) = completion {
@@ -375,6 +387,34 @@ impl Session {
         (self.run.status() == "paused").then_some(End::Paused)
     }
 
+    /// Lists show why a run stands still that nobody paused. There is space kept aside for this.
+    fn say_why(&self, error: &RunError) {
+        let (RunError::Store(StoreError::DiskFull { .. })
+        | RunError::Journal(JournalError::Store(StoreError::DiskFull { .. }))) = error
+        else {
+            return;
+        };
+        let summary = RunSummary {
+            status: RunStatus::from("disk_full"),
+            title: None,
+            updated_at: self.clock.now(),
+            details: None,
+        };
+        let first_seq = self.store.reader().and_then(|reader| reader.last_seq(&self.run.spec.id));
+        if let Ok(last) = first_seq {
+            let batch = Batch {
+                run: self.run.spec.id.clone(),
+                epoch: self.lease.epoch,
+                first_seq: last + 1,
+                events: Vec::new(),
+                summary: Some(summary),
+                answers: Vec::new(),
+            };
+            // Not even that: then the list says `interrupted`, which is true as well.
+            let _ = self.store.append_final(batch).wait();
+        }
+    }
+
     /// Nothing of ours goes on after the session: every effect is told to stop, and waited for.
     async fn settle(&mut self) {
         for (_, token) in self.under_way.drain() {
@@ -388,6 +428,21 @@ impl Session {
             (self.watcher)(notice);
         }
     }
+}
+
+/// A performer that panicked is a bug of ours. The run must not wait for it for ever, nor take it as done.
+fn broken(key: EffectKey) -> Performed {
+    let message = "fugato failed inside while doing this; it may or may not have taken effect";
+    let completion = match key {
+        EffectKey::Model { .. } => {
+            Completion::ModelFailed { fault: ModelFault::Rejected, message: message.into() }
+        }
+        EffectKey::Tool { .. } => Completion::Tool { content: message.into(), is_error: true, used: None },
+        EffectKey::Node { .. } => Completion::ScriptFailed {
+            message: words!("{message}", "fugato 内部出错；无法确定该操作是否已生效"),
+        },
+    };
+    Performed { key, completion: Some(completion) }
 }
 
 /// A lease is judged by its owner's life, not by time; renewing keeps the age that people see honest.

@@ -27,7 +27,7 @@ mod row;
 mod schema;
 mod writer;
 
-pub use archive::{ExportError, Imported, export_run, import_run};
+pub use archive::{ExportError, Imported, Part, export_run, import_run, read_archive};
 pub use command::Waiting;
 pub use error::StoreError;
 pub use events::Events;
@@ -152,6 +152,11 @@ impl Store {
 
     pub(crate) fn redactor(&self) -> Option<Arc<Redactor>> {
         self.0.redactor.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The state directory.
+    pub fn dir(&self) -> &Path {
+        &self.0.place.dir
     }
 
     fn place(&self) -> &Place {
