@@ -223,7 +223,7 @@ impl World {
 
     /// The log: whole, and each answer an action of the offered ones or a text, with the tokens it took.
     fn logged(&self, id: &str) -> Outcome {
-        let output = self.fugato(&["events", id, "--json"])?;
+        let output = self.fugato(&["events", id, "--jsonl"])?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let events: Vec<Value> = text
             .lines()
@@ -262,10 +262,10 @@ impl World {
 
     /// With the server gone, the log answers.
     fn replays(&self, id: &str) -> Outcome {
-        let first = self.fugato(&["events", id, "--json"])?;
+        let first = self.fugato(&["events", id, "--jsonl"])?;
         let run = self.run_document(&format!("replay:{id}"))?;
         let again = at(&run, "/id").as_str().unwrap_or_default();
-        let second = self.fugato(&["events", again, "--json"])?;
+        let second = self.fugato(&["events", again, "--jsonl"])?;
         let answers = |output: &Output| -> Vec<Value> {
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
             let events = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
