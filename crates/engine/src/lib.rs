@@ -15,8 +15,6 @@ mod plan;
 pub mod planner;
 mod run;
 #[cfg(test)]
-mod simulation;
-#[cfg(test)]
 mod tests;
 mod view;
 
