@@ -18,8 +18,6 @@ mod question;
 mod reuse;
 mod run;
 #[cfg(test)]
-mod simulation;
-#[cfg(test)]
 mod tests;
 mod tools;
 mod view;

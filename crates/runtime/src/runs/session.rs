@@ -414,8 +414,11 @@ impl Session {
             updated_at: self.clock.now(),
             details: None,
         };
-        let first_seq = self.store.reader().and_then(|reader| reader.last_seq(&self.run.spec.id));
-        if let Ok(last) = first_seq {
+        let stored = self.store.reader().and_then(|reader| reader.last_seq(&self.run.spec.id));
+        // What the disk did not confirm may be there all the same, the end of the run included; then its own word stands.
+        if let Ok(last) = stored
+            && last < self.run.seq
+        {
             let batch = Batch {
                 run: self.run.spec.id.clone(),
                 epoch: self.lease.epoch,
