@@ -10,6 +10,8 @@ mod decide;
 mod driver;
 mod effect;
 mod event;
+#[cfg(test)]
+mod failure_tests;
 mod input;
 mod limits;
 mod plan;

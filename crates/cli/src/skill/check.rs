@@ -289,7 +289,8 @@ fn summary(findings: &Findings, problems: &[Diagnostic], app: &mut App) {
 /// How many skills are in order, have problems, or cannot be used. A skill whose phases have errors loads, but cannot run.
 fn tally(findings: &Findings, problems: &[Diagnostic], app: &App) -> [usize; 3] {
     let mut by_path: HashMap<&str, bool> = HashMap::new();
-    for problem in problems {
+    let of_phases = |code: Code| code == Code::F0125 || code.as_str().starts_with("F08");
+    for problem in problems.iter().filter(|problem| of_phases(problem.code)) {
         *by_path.entry(problem.path.as_str()).or_default() |= problem.is_error();
     }
     let mut counts = [0; 3];

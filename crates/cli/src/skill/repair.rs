@@ -61,7 +61,7 @@ fn is_same(before: &str, after: &fix::Portable) -> bool {
         let source = phases::Source { path: "SKILL.md", text, side_file };
         let found = |path: &RelPath| phases::SubSkill::Found { path: path.to_string(), text: String::new() };
         let (phased, _) = phases::read_knowing(source, &found, &|_| true);
-        phased.map(|phased| phased.meaning())
+        phased.map(phases::Phased::meaning)
     };
     read(before, None) == read(&after.skill_md, Some((fix::PHASES_FILE, &after.phases_yaml)))
 }

@@ -121,10 +121,10 @@ fn start_script(recorder: &mut Recorder<'_>, node: u32, attempt: u32) {
 
 /// The sub-skill in the main conversation, with the rights of its declared type.
 fn inline_fallback(recorder: &mut Recorder<'_>, node: u32, attempt: u32, plan: &PlanNode) {
-    let (skill, instructions, args, relevant) = match &plan.work {
-        Work::Agent { skill, instructions, args, relevant, .. }
-        | Work::Script { skill, instructions, args, relevant, .. } => (skill, instructions, args, relevant),
-        _ => return,
+    let (Work::Agent { skill, instructions, args, relevant, .. }
+    | Work::Script { skill, instructions, args, relevant, .. }) = &plan.work
+    else {
+        return;
     };
     match bridge::render(args, &recorder.run.variables) {
         Ok((args, warnings)) => {
