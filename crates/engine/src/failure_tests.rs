@@ -5,7 +5,6 @@ use crate::*;
 use fugato_model::chat::{Answer, Message, ModelFault, Part, Role, StopReason, ToolCall, Usage};
 use fugato_skill::phases::{Source, SubSkill, read};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 
 /// A run of a skill with these phases, right after it began.
 fn begun(phases: &str, body: &str) -> Live {
