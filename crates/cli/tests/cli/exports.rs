@@ -12,11 +12,8 @@ fn state(env: &TestEnv) -> PathBuf {
 
 /// A file by the path the seed builds: through the pointer, with the agent's id as it is.
 fn export(env: &TestEnv, file: &str) -> Value {
-    let path = state(env).join("orchestrator").join(file);
-    serde_json::from_slice(
-        &std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())),
-    )
-    .unwrap()
+    let bytes = std::fs::read(state(env).join("orchestrator").join(file)).unwrap();
+    serde_json::from_slice(&bytes).unwrap()
 }
 
 fn answer(env: &TestEnv) {

@@ -1,5 +1,6 @@
 //! What the exports remember of one agent: its names, how it stands, when. No conversation, no results.
 
+use super::name::agent_dir;
 use super::status::AgentWord;
 use std::sync::Arc;
 
@@ -31,6 +32,8 @@ pub(super) struct Record {
     pub role: Arc<str>,
     pub task: Box<str>,
     pub phase: Option<u32>,
+    /// Where its files are, if not where its id says.
+    pub dir: Option<Box<str>>,
     /// A node that does nothing has nothing to say, and no directory.
     pub speaks: bool,
     pub stage: Stage,
@@ -50,7 +53,9 @@ pub(super) struct Record {
 
 impl Record {
     pub fn new(id: Arc<str>, role: Arc<str>, task: &str, phase: Option<u32>) -> Self {
+        let dir = Some(agent_dir(&id)).filter(|dir| **dir != *id);
         Self {
+            dir: dir.map(|dir| format!("agents/{dir}").into()),
             id,
             role,
             task: task.into(),
@@ -66,6 +71,14 @@ impl Record {
             progress: "".into(),
             stale: true,
             heard: false,
+        }
+    }
+
+    /// A file of this agent.
+    pub fn file(&self, name: &str) -> String {
+        match &self.dir {
+            Some(dir) => format!("{dir}/{name}"),
+            None => format!("agents/{}/{name}", self.id),
         }
     }
 

@@ -2,8 +2,7 @@
 
 use super::fold::{Fold, Owner};
 use super::lines::Directive;
-use super::moment::timestamp;
-use super::name::agent_dir;
+use super::moment::{Stamps, timestamp};
 use super::record::Record;
 use super::status::{AgentWord, RunWord};
 use serde::Serialize;
@@ -60,9 +59,10 @@ impl Serialize for Agents<'_> {
             #[serde(skip_serializing_if = "Option::is_none")]
             completed_at: Option<String>,
             #[serde(skip_serializing_if = "Option::is_none")]
-            dir: Option<String>,
+            dir: Option<&'a str>,
         }
         let around = self.fold.around(self.owner);
+        let mut stamps = Stamps::default();
         let mut agents = serializer.serialize_seq(Some(self.fold.records.len()))?;
         for record in &self.fold.records {
             agents.serialize_element(&Entry {
@@ -70,19 +70,13 @@ impl Serialize for Agents<'_> {
                 role: &record.role,
                 task: &record.task,
                 status: record.shown(around),
-                started_at: record.started_at.map(timestamp),
-                completed_at: record.shown_completed_at(around).map(timestamp),
-                dir: unlike_id(&record.id),
+                started_at: record.started_at.map(|at| stamps.of(at)),
+                completed_at: record.shown_completed_at(around).map(|at| stamps.of(at)),
+                dir: record.dir.as_deref(),
             })?;
         }
         agents.end()
     }
-}
-
-/// Where an agent's files are, if not where its id says.
-fn unlike_id(id: &str) -> Option<String> {
-    let dir = agent_dir(id);
-    (dir != id).then(|| format!("agents/{dir}"))
 }
 
 pub(super) fn status_json(fold: &Fold, record: &Record, owner: Owner) -> Vec<u8> {

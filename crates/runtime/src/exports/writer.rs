@@ -5,7 +5,6 @@ use super::files::{Durability, ExportError, Files};
 use super::fold::{Fold, Log, Owner};
 use super::foreign;
 use super::glance;
-use super::name::agent_dir;
 use super::render;
 use crate::runs::{JournalError, decode};
 use crate::store::Reader;
@@ -130,7 +129,7 @@ impl Writer {
             }
             // Who has said nothing yet has nothing that a power cut could take.
             let durability = if record.heard { Durability::Now } else { Durability::Later };
-            let file = format!("agents/{}/status.json", agent_dir(&record.id));
+            let file = record.file("status.json");
             let bytes = render::status_json(fold, record, owner);
             first = first.and(self.files.replace(&file, &bytes, durability));
         }
@@ -172,8 +171,7 @@ impl Writer {
 
 fn file_of(fold: &Fold, log: Log) -> String {
     let agent = |record: u32, file: &str| {
-        let id = fold.records.get(record as usize).map_or("", |record| &record.id);
-        format!("agents/{}/{file}", agent_dir(id))
+        fold.records.get(record as usize).map(|record| record.file(file)).unwrap_or_default()
     };
     match log {
         Log::Stream(record) => agent(record, "stream.jsonl"),
