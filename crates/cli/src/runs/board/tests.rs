@@ -3,6 +3,7 @@
 use super::*;
 use fugato_engine::{AgentPath, By, EffectClass, Plan, PlanNode, RunSpec, SkillPin};
 use fugato_model::chat::ToolCall;
+use serde_json::Value;
 
 /// A run whose log is told to a board event by event.
 struct Told {

@@ -1,5 +1,6 @@
 //! Bars as lines of text: a time axis, one row per node, its calls below it, what is many folded. Pure.
 
+use super::glyphs::Glyphs;
 use super::rows::{Bar, State, StepKind, Trace, Why};
 use super::scale::{Scale, Since};
 use crate::printer::style;
@@ -25,41 +26,6 @@ pub enum Steps {
     None,
     All,
 }
-
-/// Characters of one kind of terminal.
-struct Glyphs {
-    work: &'static str,
-    person: &'static str,
-    nobody: &'static str,
-    model: &'static str,
-    tool: &'static str,
-    resumed: &'static str,
-    failed: &'static str,
-    ruler: (&'static str, &'static str),
-}
-
-const LINES: Glyphs = Glyphs {
-    work: "█",
-    person: "░",
-    nobody: "·",
-    model: "▒",
-    tool: "▓",
-    resumed: "│",
-    failed: "✗",
-    ruler: ("┬", "─"),
-};
-
-/// Block characters are two cells wide on terminals with wide ambiguous characters.
-const ASCII: Glyphs = Glyphs {
-    work: "#",
-    person: "~",
-    nobody: ".",
-    model: "=",
-    tool: "%",
-    resumed: "|",
-    failed: "x",
-    ruler: ("+", "-"),
-};
 
 /// Time that is drawn shorter than it was.
 const SQUEEZED: &str = "/";
@@ -98,7 +64,7 @@ struct Piece {
 
 impl Chart {
     pub fn draw(&self, trace: &Trace) -> Vec<Line> {
-        let glyphs = self.glyphs();
+        let glyphs = Glyphs::of(self.width);
         let rows = self.rows(trace, glyphs);
         if rows.is_empty() {
             let text = match self.lang {
@@ -126,13 +92,6 @@ impl Chart {
         lines.push(Vec::new());
         lines.extend(self.legend(trace, &scale, glyphs));
         lines.into_iter().map(|line| self.cut(line)).collect()
-    }
-
-    fn glyphs(&self) -> &'static Glyphs {
-        match self.width {
-            Width::Narrow => &LINES,
-            Width::Wide => &ASCII,
-        }
     }
 
     fn rows(&self, trace: &Trace, glyphs: &'static Glyphs) -> Vec<Row> {

@@ -1,6 +1,7 @@
 //! `fugato trace`: the run as a waterfall, from the log.
 
 mod chart;
+mod glyphs;
 mod rows;
 mod scale;
 #[cfg(test)]
