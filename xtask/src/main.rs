@@ -14,7 +14,8 @@ const USAGE: &str = "\
 cargo xtask TASK
 
   test                       format, lints, all tests, generated files, conformance suites
-  bench                      speed and memory, with the ratio to bare programs
+  bench [--only NAME] [--json FILE]
+                             speed and memory, with the ratio to bare programs
   soak                       the property tests again, with many more cases
   fuzz [NAME] [--seconds N]  coverage-guided fuzzing (without a name: every target in turn)
   generate [--check]         everything that is derived: CLI reference, schemas, error index
@@ -25,7 +26,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["test"] => test::run(),
-        ["bench"] => bench::run(),
+        ["bench", rest @ ..] => bench::run(rest),
         ["soak"] => soak::run(),
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["generate"] => generate::run(generate::Mode::Write),
