@@ -26,6 +26,8 @@ const AFTERWARDS: Duration = Duration::from_secs(1);
 /// Connections, made at the first call: commands that call no model pay nothing.
 #[derive(Default)]
 pub(super) struct Http {
+    /// Without the system's certificates, which take milliseconds to read and which nobody asks here.
+    plain_loopback: OnceLock<Option<Client>>,
     /// Never through a proxy: a proxy cannot reach this machine's own servers.
     loopback: OnceLock<Option<Client>>,
     outside: OnceLock<Option<Client>>,
@@ -37,7 +39,13 @@ impl Http {
             let host = host.trim_matches(['[', ']']);
             host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
         });
-        let cell = if is_loopback { &self.loopback } else { &self.outside };
+        // Redirects are not followed, so what begins without TLS stays without it.
+        let is_plain = is_loopback && url.scheme() == "http";
+        let cell = match (is_loopback, is_plain) {
+            (_, true) => &self.plain_loopback,
+            (true, false) => &self.loopback,
+            (false, false) => &self.outside,
+        };
         cell.get_or_init(|| {
             // Fails when the program has installed one already, which is as good.
             let _ = rustls::crypto::ring::default_provider().install_default();
@@ -47,6 +55,7 @@ impl Http {
                 // A redirect would carry the key to another host.
                 .redirect(reqwest::redirect::Policy::none());
             let builder = if is_loopback { builder.no_proxy() } else { builder };
+            let builder = if is_plain { builder.tls_certs_only([]) } else { builder };
             builder.build().ok()
         })
         .as_ref()
