@@ -16,7 +16,7 @@ use fugato_skill::Installed;
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
-use std::sync::{Arc, mpsc as watch};
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// Run a skill.
@@ -186,7 +186,7 @@ pub fn drive(
     watching: &Watching,
     open: impl FnOnce(Watcher) -> Result<Session, fugato_runtime::runs::RunError>,
 ) -> Outcome {
-    let (tell, told) = watch::channel::<Notice>();
+    let (tell, mut told) = mpsc::unbounded_channel::<Notice>();
     // The watcher runs inside the session's commit: it only hands over.
     let watcher: Watcher = Box::new(move |notice| {
         let _ = tell.send(notice);
@@ -224,11 +224,7 @@ pub fn drive(
                 loop {
                     tokio::select! {
                         end = &mut work => break end,
-                        () = tokio::time::sleep(std::time::Duration::from_millis(20)) => {
-                            while let Ok(notice) = told.try_recv() {
-                                follower.notice(notice, app);
-                            }
-                        }
+                        Some(notice) = told.recv() => follower.notice(notice, app),
                     }
                 }
             };
