@@ -147,7 +147,8 @@ impl Session {
 
     /// Works until the run ends, waits for a person, is paused, or is told to stop.
     pub async fn drive(&mut self, mut controls: mpsc::Receiver<Control>) -> Result<End, RunError> {
-        let mut renew = tokio::time::interval(RENEW);
+        // The lease is new now: a first renewal at once would only be a commit that everything waits for.
+        let mut renew = tokio::time::interval_at(tokio::time::Instant::now() + RENEW, RENEW);
         let mut asked: Vec<oneshot::Sender<Result<(), Refusal>>> = Vec::new();
         loop {
             self.turn(&mut asked).await?;
