@@ -68,9 +68,15 @@ fn tools(file: &str) -> Result<Value, BenchError> {
     Ok(serde_json::from_str(&std::fs::read_to_string(file)?)?)
 }
 
-/// The runtime `#[tokio::main]` makes, and the client everybody makes.
-fn begin() -> Result<tokio::runtime::Runtime, BenchError> {
+/// The client everybody makes.
+pub fn client() -> Client {
+    // Fails when there is one already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::new()
+}
+
+/// The runtime `#[tokio::main]` makes.
+fn begin() -> Result<tokio::runtime::Runtime, BenchError> {
     Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
 }
 
@@ -78,7 +84,7 @@ fn begin() -> Result<tokio::runtime::Runtime, BenchError> {
 pub fn dag(url: &str, tools_file: &str) -> Result<(), BenchError> {
     let tools = tools(tools_file)?;
     begin()?.block_on(async {
-        let client = Client::new();
+        let client = client();
         four_calls(&client, url, &tools).await.map(drop)
     })
 }
@@ -97,7 +103,7 @@ pub async fn four_calls(client: &Client, url: &str, tools: &Value) -> Result<Str
 pub fn agent(url: &str, tools_file: &str, file: &str) -> Result<(), BenchError> {
     let tools = tools(tools_file)?;
     let outcome = begin()?.block_on(async {
-        let client = Client::new();
+        let client = client();
         let began = Instant::now();
         let mut messages = vec![user("Read the note again and again.")];
         let mut answered_at = Vec::new();
@@ -121,7 +127,7 @@ pub fn many(url: &str, tools_file: &str, count: &str) -> Result<(), BenchError> 
     let tools = std::sync::Arc::new(tools(tools_file)?);
     let count: usize = count.parse()?;
     begin()?.block_on(async {
-        let client = Client::new();
+        let client = client();
         let mut tasks = tokio::task::JoinSet::new();
         for number in 0..count {
             let (client, url, tools) = (client.clone(), url.to_owned(), tools.clone());

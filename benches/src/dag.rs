@@ -69,7 +69,7 @@ fn warm(bench: &Bench, room: &Path, skill: &Path) -> Result<(Samples, Samples), 
     let runtime = inside::runtime()?;
     let url = bench.answering();
     let tools: serde_json::Value = serde_json::from_slice(&std::fs::read(bench.tools())?)?;
-    let client = reqwest::Client::new();
+    let client = bare::client();
     let store = Store::open(&room.join("warm"))?;
     let found = fugato_runtime::discover_paths(&[skill.to_owned()]).inventory;
     let installed = found.all().first().cloned().ok_or("the skill was not found")?;
