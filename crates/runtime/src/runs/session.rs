@@ -88,16 +88,16 @@ impl Session {
         let kind = EventKind::RunCreated { spec: Box::new(spec) };
         let created = Event { v: Event::VERSION, seq: 1, at: now, by: fugato_engine::By::User, kind };
         let run = Run::created(&created).ok_or(JournalError::Empty)?;
-        store.create_run(NewRun {
-            id: id.clone(),
+        let new = NewRun {
+            id,
             status: RunStatus::Running,
             skill: Some(skill),
             title: Some(title),
             created_at: now,
             parent,
             events: vec![journal::encode(&created, &store)?],
-        })?;
-        let lease = store.acquire(&id, &Owner::this_process())?;
+        };
+        let lease = store.create_owned_run(new, &Owner::this_process())?;
         let mut session = Self::new(run, store, lease, world, watcher);
         (session.watcher)(Notice::Event(Arc::new(created)));
         session.queue.push_back(Input::Go);
