@@ -71,7 +71,12 @@ const HELP: &[(&str, &str)] = &[
     ("Set a variable (repeatable)", "设置变量（可重复）"),
     ("Stop before the run costs more than this", "费用超过该值之前停止"),
     ("Stop before the run uses more tokens than this", "词元超过该值之前停止"),
-    ("At most this many nodes at once", "同时执行的节点数上限"),
+    (
+        "Stop when the run has worked this long (`90s`, `10m`, `2h`)",
+        "运行工作时间达到该值时停止（`90s`、`10m`、`2h`）",
+    ),
+    ("Model calls one agent may make [default: 50]", "单个代理的模型调用次数上限 [默认：50]"),
+    ("At most this many nodes at once [default: 4]", "同时执行的节点数上限 [默认：4]"),
     ("Print each event as one line of JSON", "每个事件输出一行 JSON"),
     ("Never ask on the terminal: leave the question open and end", "不在终端提问：保留问题并结束"),
     ("The run, or the beginning of its id [default: the newest]", "运行的编号或其前缀 [默认：最新的运行]"),

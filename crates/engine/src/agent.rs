@@ -1,7 +1,8 @@
 //! One agent as a small machine: idle → thinking → acting → … → stopped. No I/O: the next step comes out, results go in.
 
-use crate::event::AgentPath;
-use crate::limits::Spent;
+use crate::context::{ContextSize, bytes_of};
+use crate::event::{AgentPath, Purpose};
+use crate::limits::{Reserve, Spent};
 use crate::plan::Access;
 use fugato_model::chat::{Message, Part, Role, ToolResult};
 use std::sync::Arc;
@@ -16,8 +17,15 @@ pub struct AgentState {
     pub access: Access,
     pub model: String,
     pub system: Arc<str>,
-    /// The conversation. Grows only at its end.
+    /// The conversation. Grows only at its end, except when it is compacted.
     pub messages: Vec<Arc<Message>>,
+    /// How often it was compacted: what was sent before cannot be continued.
+    pub compactions: u32,
+    pub context: ContextSize,
+    /// What the model was asked for last.
+    pub asked: Purpose,
+    /// Of the run's budget, while a call is under way.
+    pub reserved: Reserve,
     /// Model calls so far, over all tasks.
     pub step: u32,
     /// Model calls when the present task began: limits are per task.
@@ -28,6 +36,10 @@ pub struct AgentState {
     pub inbox: Vec<String>,
     /// Answers in this task that could not be used: empty, malformed, unknown tools.
     pub missteps: u32,
+    /// The step of the last one: several wrong calls of one answer are one.
+    pub misstep_at: u32,
+    /// Times it was asked to bring its result into shape, in this task.
+    pub repairs: u32,
     pub spent: Spent,
 }
 
@@ -48,6 +60,8 @@ pub enum Turn {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slot {
     pub call: String,
+    /// It is a question to a person.
+    pub asked: bool,
     pub result: Option<ToolResult>,
 }
 
@@ -84,8 +98,58 @@ impl AgentState {
         }
     }
 
+    /// The call of this step is a question to a person.
+    pub(crate) fn ask(&mut self, step: u32, index: u32) {
+        match &mut self.turn {
+            Turn::Acting { calls } if self.step == step => {
+                calls.get_mut(index as usize).into_iter().for_each(|slot| slot.asked = true);
+            }
+            _ => {}
+        }
+    }
+
+    /// Is this question of this step still unanswered?
+    pub(crate) fn asks(&self, step: u32, index: u32) -> bool {
+        match &self.turn {
+            Turn::Acting { calls } if self.step == step => {
+                calls.get(index as usize).is_some_and(|slot| slot.asked && slot.result.is_none())
+            }
+            _ => false,
+        }
+    }
+
+    /// All that is left of this step are questions.
+    pub(crate) fn waits_for_a_person(&self) -> bool {
+        let Turn::Acting { calls } = &self.turn else { return false };
+        let mut open = calls.iter().filter(|slot| slot.result.is_none()).peekable();
+        open.peek().is_some() && open.all(|slot| slot.asked)
+    }
+
     pub(crate) fn say(&mut self, message: Message) {
+        self.context.grows(bytes_of(&message));
         self.messages.push(Arc::new(message));
+    }
+
+    pub(crate) fn misstep(&mut self, step: u32) {
+        if self.missteps == 0 || self.misstep_at != step {
+            self.missteps += 1;
+        }
+        self.misstep_at = step;
+    }
+
+    /// Its result is not what was declared: its calls are answered with the reason, or it is told.
+    pub(crate) fn repair(&mut self, problem: &str) {
+        self.repairs += 1;
+        let text = format!("Your result cannot be used: {problem}. Give it again, in the declared shape.");
+        match &self.turn {
+            Turn::Acting { calls } => {
+                let open = (0u32..).zip(calls).filter(|(_, slot)| slot.result.is_none());
+                let open: Vec<u32> = open.map(|(at, _)| at).collect();
+                open.into_iter().for_each(|at| self.result(at, text.clone(), true));
+            }
+            _ => self.say(Message::user(text)),
+        }
+        self.turn = Turn::Idle;
     }
 
     /// Puts a result into its slot; when all are there, they become one message and the agent is idle again.

@@ -1,5 +1,6 @@
 //! The few functions of `skill` that decisions need, in the shapes decisions need them.
 
+use crate::event::Verdict;
 use fugato_model::{RelPath, Words};
 use fugato_skill::interpolate::Template;
 use fugato_skill::{VarName, outcome, phases};
@@ -37,6 +38,21 @@ pub fn from_submitted(value: Value, output: Option<&str>) -> Result<(Value, Vec<
     outcome::from_submitted(value, output.as_ref())
         .map(|parsed| (parsed.value, parsed.warnings))
         .map_err(|failure| failure.message)
+}
+
+/// What a model should repair about its result: JSON that cannot be read, or a shape that was not declared. A failure
+/// that the agent itself reports is a result, not a mistake.
+pub fn problem(verdict: &Verdict, output: Option<&str>, schema: Option<&Value>) -> Option<String> {
+    let output = output.and_then(|name| VarName::parse(name).ok());
+    let parsed = match verdict {
+        Verdict::Submitted { value } => outcome::from_submitted(value.clone(), output.as_ref()),
+        Verdict::Answered { text } => outcome::from_text(text, output.as_ref()),
+        _ => return None,
+    };
+    match parsed {
+        Ok(parsed) => schema.and_then(|schema| crate::schema::problem(schema, &parsed.value)),
+        Err(failure) => (failure.kind == outcome::FailureKind::Unreadable).then_some(failure.message.en),
+    }
 }
 
 /// The seed's prompt of a subagent.

@@ -1,6 +1,6 @@
 //! What the shell must be doing right now. Derived from the log: an effect is wanted from its request to its outcome.
 
-use crate::event::{AgentPath, EffectClass};
+use crate::event::{AgentPath, EffectClass, Purpose};
 use fugato_model::chat::ToolCall;
 use serde_json::Value;
 
@@ -20,7 +20,8 @@ pub enum Effect {
         agent: AgentPath,
         model: String,
         step: u32,
-        wrap_up: bool,
+        purpose: Purpose,
+        max_tokens: Option<u32>,
     },
     RunTool {
         agent: AgentPath,

@@ -1,8 +1,8 @@
 //! The log: everything that ever happened in a run, in the past tense. The only truth.
 
-use crate::limits::Limits;
+use crate::limits::{Limits, Rate, Reserve};
 use crate::plan::Plan;
-use fugato_model::chat::{Answer, ModelFault, ToolCall};
+use fugato_model::chat::{Answer, ModelFault, ToolCall, Usage};
 use fugato_model::{Digest, Words};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -75,7 +75,7 @@ pub enum EffectClass {
 }
 
 /// What a run is made from, pinned.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunSpec {
     pub id: String,
     pub skill: SkillPin,
@@ -94,16 +94,22 @@ pub struct RunSpec {
     /// The run this one was made from by `rerun`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// Catalog and tools of the agents, resolved when the run was created.
+    /// Catalog of the skills its agents may read, resolved when the run was created.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub catalog: String,
-    /// Digest of every skill used, by path or name.
+    /// Names of those skills, one per line: the resolved policy. One text, so that equal policies are stored once.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub visible: String,
+    /// Prices of models that have a known one; what a budget in money is checked against before a call.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub rates: BTreeMap<String, Rate>,
+    /// Digest of every file the plan will execute, by its path under the skill.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub digests: BTreeMap<String, Digest>,
 }
 
 /// The skill a run belongs to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkillPin {
     pub name: String,
     pub dir: String,
@@ -152,6 +158,8 @@ pub enum Verb {
     Resume,
     Cancel,
     Redirect,
+    /// Begin a node again with a new agent; what it had is kept in the log.
+    Restart,
 }
 
 /// Whom a directive concerns.
@@ -193,6 +201,9 @@ pub enum EventKind {
     },
     #[serde(rename = "node.failed")]
     NodeFailed { node: u32, message: Words, then: AfterFailure },
+    /// The operator had it begin again.
+    #[serde(rename = "node.restarted")]
+    NodeRestarted { node: u32 },
     /// Nobody knows whether a once-only effect happened: a person decides.
     #[serde(rename = "node.uncertain")]
     NodeUncertain { node: u32 },
@@ -209,12 +220,39 @@ pub enum EventKind {
     },
     /// A further task for an agent that is there already (inline phases share one conversation).
     #[serde(rename = "agent.continued")]
-    AgentContinued { agent: u32, node: u32, prompt: String },
+    AgentContinued { agent: u32, node: Option<u32>, prompt: String },
+    /// The conversation had become too long: its beginning and its end stay, a summary stands for what was between.
+    #[serde(rename = "agent.compacted")]
+    AgentCompacted {
+        agent: u32,
+        step: u32,
+        summary: String,
+        /// Messages before this one are summed up; the first, which is the task, stays.
+        kept_from: u32,
+        #[serde(default)]
+        usage: Usage,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        micro_usd: Option<u64>,
+    },
+    /// The result does not have the declared shape; the agent gets one more turn.
+    #[serde(rename = "agent.repair_asked")]
+    RepairAsked { agent: u32, problem: String },
     #[serde(rename = "agent.stopped")]
     AgentStopped { agent: u32, verdict: Verdict },
 
     #[serde(rename = "model.requested")]
-    ModelRequested { agent: u32, step: u32, wrap_up: bool },
+    ModelRequested {
+        agent: u32,
+        step: u32,
+        #[serde(default, skip_serializing_if = "Purpose::is_step")]
+        purpose: Purpose,
+        /// Taken out of the budget until the answer says what was really used.
+        #[serde(default, skip_serializing_if = "Reserve::is_nothing")]
+        reserve: Reserve,
+        /// The answer may not be longer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_tokens: Option<u32>,
+    },
     #[serde(rename = "model.answered")]
     ModelAnswered {
         agent: u32,
@@ -230,8 +268,18 @@ pub enum EventKind {
     ToolRequested { agent: u32, step: u32, index: u32, call: ToolCall, class: EffectClass },
     #[serde(rename = "tool.completed")]
     ToolCompleted { agent: u32, step: u32, index: u32, content: String, is_error: bool },
+    /// Not run: there is no such tool, or this agent may not use it.
+    #[serde(rename = "tool.refused")]
+    ToolRefused { agent: u32, step: u32, index: u32, reason: String },
     #[serde(rename = "tool.uncertain")]
     ToolUncertain { agent: u32, step: u32, index: u32 },
+
+    /// An agent read a skill for the first time: from now on the run holds it to this content.
+    #[serde(rename = "skill.used")]
+    SkillUsed { agent: u32, name: String, digest: Digest },
+
+    #[serde(rename = "timer.fired")]
+    TimerFired { timer: Timer },
 
     #[serde(rename = "input.requested")]
     InputRequested { question: u32, about: Asked, text: String, options: Vec<String> },
@@ -247,6 +295,33 @@ pub enum EventKind {
     DirectiveApplied { generation: u64, agent: u32 },
     #[serde(rename = "directive.refused")]
     DirectiveRefused { generation: u64, reason: Words },
+}
+
+/// What a model is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    #[default]
+    Step,
+    /// The last step of a task: an answer without tools.
+    WrapUp,
+    /// A summary of the conversation so far, which is about to replace it.
+    Summary,
+}
+
+impl Purpose {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde calls")]
+    fn is_step(&self) -> bool {
+        *self == Self::Step
+    }
+}
+
+/// What a run waits for by the clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Timer {
+    /// The run's wall time is used up.
+    Wall,
 }
 
 /// Who waits for an answer.

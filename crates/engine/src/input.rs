@@ -3,8 +3,9 @@
 use crate::effect::EffectKey;
 use crate::event::{Target, Verb};
 use crate::limits::Limits;
-use fugato_model::Words;
 use fugato_model::chat::{Answer, ModelFault};
+use fugato_model::{Digest, Words};
+use serde::{Deserialize, Serialize};
 
 /// One input. Each is decided on its own; the order of inputs is the order of the log.
 #[derive(Clone, Debug)]
@@ -36,16 +37,68 @@ pub enum Input {
     Raise {
         limits: Limits,
     },
+    /// The clock reached [`crate::Run::deadline`].
+    Tick,
+}
+
+/// The inputs that may come from outside the process that owns the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "snake_case")]
+pub enum Command {
+    Direct {
+        verb: Verb,
+        target: Target,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+    },
+    Answer {
+        question: u32,
+        answer: String,
+    },
+    Send {
+        to: Target,
+        from: String,
+        text: String,
+    },
+    Raise {
+        limits: Limits,
+    },
+}
+
+impl From<Command> for Input {
+    fn from(command: Command) -> Self {
+        match command {
+            Command::Direct { verb, target, text } => Self::Direct { verb, target, text },
+            Command::Answer { question, answer } => Self::Answer { question, answer },
+            Command::Send { to, from, text } => Self::Send { to, from, text },
+            Command::Raise { limits } => Self::Raise { limits },
+        }
+    }
 }
 
 /// The outcome of an effect.
 #[derive(Clone, Debug)]
 pub enum Completion {
-    Answered { answer: Box<Answer>, micro_usd: Option<u64> },
-    ModelFailed { fault: ModelFault, message: String },
-    Tool { content: String, is_error: bool },
-    Script { stdout: String },
-    ScriptFailed { message: Words },
+    Answered {
+        answer: Box<Answer>,
+        micro_usd: Option<u64>,
+    },
+    ModelFailed {
+        fault: ModelFault,
+        message: String,
+    },
+    Tool {
+        content: String,
+        is_error: bool,
+        /// The skill it read, and what that contained.
+        used: Option<(String, Digest)>,
+    },
+    Script {
+        stdout: String,
+    },
+    ScriptFailed {
+        message: Words,
+    },
     Noop,
 }
 

@@ -5,6 +5,7 @@
 
 mod agent;
 mod bridge;
+mod context;
 mod decide;
 mod driver;
 mod effect;
@@ -14,17 +15,23 @@ mod limits;
 mod plan;
 pub mod planner;
 mod run;
+mod schema;
+#[cfg(test)]
+mod simulation;
 #[cfg(test)]
 mod tests;
+mod tools;
 mod view;
 
 pub use agent::{AgentState, AgentStatus, Turn};
+pub use context::ContextSize;
 pub use effect::{Effect, EffectKey};
 pub use event::{
-    AgentPath, By, EffectClass, Event, EventKind, Outcome, RunSpec, SkillPin, Target, Verb, Verdict,
+    AfterFailure, AgentPath, Asked, By, EffectClass, Event, EventKind, Outcome, Purpose, RunSpec, SkillPin,
+    Target, Timer, Verb, Verdict,
 };
-pub use input::{Completion, Input, Refusal};
-pub use limits::{Limits, Spent};
+pub use input::{Command, Completion, Input, Refusal};
+pub use limits::{Limits, Rate, Reserve, Spent};
 pub use plan::{Access, Phase, Plan, PlanError, PlanNode, Requirement, Work};
 pub use run::{Change, NodeState, NodeStatus, Question, Run};
 pub use view::{AgentView, NodeView, RunView};

@@ -1,5 +1,10 @@
-//! Hard limits of a run, and what has been used of them.
+//! Hard limits of a run, what has been used of them, and whether one more model call fits.
+//!
+//! A call is paid for before it is made: an estimate is set aside, the answer is capped to what is left, and what was not
+//! used goes back when the answer is there. Several agents at once can therefore not overdraw one budget together.
 
+use crate::agent::AgentState;
+use crate::run::Run;
 use fugato_model::chat::Usage;
 use serde::{Deserialize, Serialize};
 
@@ -18,16 +23,71 @@ pub struct Limits {
     /// Cost of the whole run in millionths of a US dollar.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub micro_usd: Option<u64>,
-    /// Wall time from the start of the run.
+    /// Time some process worked on the run. Waiting for a person while nobody does costs nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_ms: Option<u64>,
+    /// Tool calls of the whole run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_calls: Option<u64>,
+    /// Tokens of one answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_tokens: Option<u32>,
+    /// A conversation that is longer is summed up.
+    #[serde(default = "context_tokens")]
+    pub context_tokens: u64,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         // 4 at once is the seed's figure; 50 steps are more than any example needs and end a loop within minutes; 64
         // calls in one answer are a fan-out, 500 are an accident.
-        Self { concurrent: 4, steps: 50, calls_per_answer: 64, tokens: None, micro_usd: None, wall_ms: None }
+        Self {
+            concurrent: 4,
+            steps: 50,
+            calls_per_answer: 64,
+            tokens: None,
+            micro_usd: None,
+            wall_ms: None,
+            tool_calls: None,
+            answer_tokens: None,
+            context_tokens: context_tokens(),
+        }
+    }
+}
+
+/// Below the smallest window of the large models, with room for an answer; smaller ones say so when they overflow.
+fn context_tokens() -> u64 {
+    120_000
+}
+
+/// What a token costs, in billionths of a US dollar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rate {
+    pub input_nano_usd: u64,
+    pub output_nano_usd: u64,
+}
+
+/// A part of the budget that is spoken for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reserve {
+    pub tokens: u64,
+    #[serde(default)]
+    pub micro_usd: u64,
+}
+
+impl Reserve {
+    pub(crate) fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
+        self.tokens = self.tokens.saturating_add(other.tokens);
+        self.micro_usd = self.micro_usd.saturating_add(other.micro_usd);
+    }
+
+    pub(crate) fn give_back(&mut self, other: Self) {
+        self.tokens = self.tokens.saturating_sub(other.tokens);
+        self.micro_usd = self.micro_usd.saturating_sub(other.micro_usd);
     }
 }
 
@@ -43,8 +103,7 @@ pub struct Spent {
 
 impl Spent {
     pub(crate) fn add(&mut self, usage: Usage, micro_usd: Option<u64>) {
-        let before = if self.answers == 0 { Some(0) } else { self.micro_usd };
-        self.micro_usd = before.zip(micro_usd).map(|(sum, cost)| sum.saturating_add(cost));
+        self.micro_usd = self.cost().zip(micro_usd).map(|(sum, cost)| sum.saturating_add(cost));
         self.usage = self.usage.plus(usage);
         self.answers += 1;
     }
@@ -53,17 +112,62 @@ impl Spent {
         self.usage.input_tokens.unwrap_or(0).saturating_add(self.usage.output_tokens.unwrap_or(0))
     }
 
-    /// Which limit leaves no room for another model call.
-    pub(crate) fn exhausted(&self, limits: &Limits) -> Option<&'static str> {
-        if limits.tokens.is_some_and(|limit| self.tokens() >= limit) {
-            return Some("tokens");
-        }
-        let cost = if self.answers == 0 { Some(0) } else { self.micro_usd };
-        match (limits.micro_usd, cost) {
-            (Some(limit), Some(cost)) if cost >= limit => Some("cost"),
-            // A budget that cannot be checked is not kept by hoping.
-            (Some(_), None) => Some("cost (the price of this model is unknown)"),
-            _ => None,
+    /// Nothing asked, nothing owed.
+    fn cost(&self) -> Option<u64> {
+        if self.answers == 0 { Some(0) } else { self.micro_usd }
+    }
+}
+
+/// May the next call be made?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fit {
+    /// Yes, with this set aside and the answer no longer than this.
+    Yes(Reserve, Option<u32>),
+    /// Not now: calls under way hold what is left, and may give some of it back.
+    Wait,
+    Exhausted(&'static str),
+}
+
+/// An answer that a budget caps below this is not worth its question.
+const SMALLEST_ANSWER: u64 = 16;
+/// What is set aside for an answer nobody capped: most are far shorter, and the rest goes back.
+const USUAL_ANSWER: u32 = 8192;
+
+/// Does one more call of this agent fit into what is left?
+pub(crate) fn fit(run: &Run, agent: &AgentState) -> Fit {
+    let limits = &run.spec.limits;
+    if limits.tokens.is_none() && limits.micro_usd.is_none() {
+        return Fit::Yes(Reserve::default(), limits.answer_tokens);
+    }
+    let input = agent.context.tokens();
+    let mut answer = u64::from(limits.answer_tokens.unwrap_or(USUAL_ANSWER));
+    let others_hold = !run.reserved.is_nothing();
+    let refuse = |what| if others_hold { Fit::Wait } else { Fit::Exhausted(what) };
+    if let Some(limit) = limits.tokens {
+        let left = limit.saturating_sub(run.spent.tokens()).saturating_sub(run.reserved.tokens);
+        answer = answer.min(left.saturating_sub(input));
+        if answer < SMALLEST_ANSWER {
+            return refuse("tokens");
         }
     }
+    let mut micro_usd = 0;
+    if let Some(limit) = limits.micro_usd {
+        // A budget that cannot be checked is not kept by hoping.
+        let (Some(rate), Some(spent)) = (run.spec.rates.get(&agent.model), run.spent.cost()) else {
+            return Fit::Exhausted("cost (the price of this model is unknown)");
+        };
+        let left = limit.saturating_sub(spent).saturating_sub(run.reserved.micro_usd).saturating_mul(1000);
+        let question = input.saturating_mul(rate.input_nano_usd);
+        if left < question || (left == question && rate.output_nano_usd > 0) {
+            return refuse("cost");
+        }
+        let affordable = (left - question).checked_div(rate.output_nano_usd).unwrap_or(u64::MAX);
+        answer = answer.min(affordable);
+        if answer < SMALLEST_ANSWER {
+            return refuse("cost");
+        }
+        micro_usd = question.saturating_add(answer.saturating_mul(rate.output_nano_usd)).div_ceil(1000);
+    }
+    let reserve = Reserve { tokens: input.saturating_add(answer), micro_usd };
+    Fit::Yes(reserve, Some(u32::try_from(answer).unwrap_or(u32::MAX)))
 }

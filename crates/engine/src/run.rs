@@ -3,20 +3,22 @@
 //! Cost follows the event: what becomes ready, runnable or wanted is maintained step by step, never searched for.
 
 use crate::agent::{AgentState, Slot, Turn};
+use crate::context::{self, ContextSize};
+use crate::decide::REPEAT;
 use crate::effect::{Effect, EffectKey};
 use crate::event::{
-    AfterFailure, AgentPath, Asked, EffectClass, Event, EventKind, Outcome, RunSpec, Target, Verb,
+    AfterFailure, AgentPath, Asked, EffectClass, Event, EventKind, Outcome, Purpose, RunSpec, Target, Verb,
 };
-use crate::limits::Spent;
+use crate::limits::{Reserve, Spent};
 use crate::plan::{PlanNode, Work};
-use fugato_model::Words;
-use fugato_model::chat::Message;
+use fugato_model::chat::{Message, Usage};
+use fugato_model::{Digest, Words};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// A run, as far as its log tells.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     pub spec: Arc<RunSpec>,
     /// Number of the last event.
@@ -28,6 +30,14 @@ pub struct Run {
     pub questions: Vec<Question>,
     pub ended: Option<(Outcome, Words, Option<Value>)>,
     pub spent: Spent,
+    /// What calls under way may still use.
+    pub reserved: Reserve,
+    /// Skills that agents have read, with the content they have had ever since.
+    pub skills_used: BTreeMap<String, Digest>,
+    /// Milliseconds that earlier owners worked on the run, and when the present one began.
+    pub(crate) worked_ms: u64,
+    pub(crate) owned_since: i64,
+    pub(crate) last_at: i64,
     /// `pause all`: nothing new starts.
     pub held: bool,
     pub generation: u64,
@@ -39,11 +49,21 @@ pub struct Run {
     pub(crate) ready_inline: BTreeSet<u32>,
     /// Agents that should be asked for their next step.
     pub(crate) runnable: BTreeSet<u32>,
-    /// Nodes at work, and how many of them only wait for a person.
+    /// Agents that were answered and wait for a slot before they are asked for their next step.
+    pub(crate) returning: BTreeSet<u32>,
+    /// Nodes at work, and how many of them only wait for a person to say whether they happened.
     pub(crate) working: u32,
     pub(crate) waiting: u32,
+    /// Agents without a slot: they only wait for a person, or for a slot to come back to.
+    resting: BTreeSet<u32>,
+    /// What was under way when a budget ran out: wanted again once it is raised.
+    suspended: BTreeMap<EffectKey, Effect>,
     pub(crate) unended: u32,
-    wanted: HashMap<EffectKey, Effect>,
+    /// Live agents that are paused.
+    pub(crate) paused: BTreeSet<u32>,
+    open_questions: BTreeSet<u32>,
+    // Ordered, so that the same log stops and starts things in the same order.
+    wanted: BTreeMap<EffectKey, Effect>,
     changes: Vec<Change>,
     dependents: Vec<Vec<u32>>,
 }
@@ -118,6 +138,11 @@ impl Run {
             questions: Vec::new(),
             ended: None,
             spent: Spent::default(),
+            reserved: Reserve::default(),
+            skills_used: BTreeMap::new(),
+            worked_ms: 0,
+            owned_since: event.at,
+            last_at: event.at,
             held: false,
             generation: 0,
             aborting: None,
@@ -125,10 +150,15 @@ impl Run {
             ready: BTreeSet::new(),
             ready_inline: BTreeSet::new(),
             runnable: BTreeSet::new(),
+            returning: BTreeSet::new(),
+            resting: BTreeSet::new(),
+            suspended: BTreeMap::new(),
             working: 0,
             waiting: 0,
             unended: index(count),
-            wanted: HashMap::new(),
+            paused: BTreeSet::new(),
+            open_questions: BTreeSet::new(),
+            wanted: BTreeMap::new(),
             changes: Vec::new(),
             dependents,
         };
@@ -149,8 +179,18 @@ impl Run {
     /// Folds one event. Events that do not fit (a late outcome, an unknown number) change nothing.
     pub fn apply(&mut self, event: &Event) {
         self.seq = event.seq;
+        if matches!(event.kind, EventKind::RunRecovered { .. }) {
+            // What the last owner worked is known by its last event; the time until now belongs to nobody.
+            self.worked_ms = self.worked_ms.saturating_add(since(self.owned_since, self.last_at));
+            self.owned_since = event.at;
+        }
+        self.last_at = event.at;
         match &event.kind {
-            EventKind::RunCreated { .. } | EventKind::RunRecovered { .. } => {}
+            EventKind::RunCreated { .. }
+            | EventKind::RunRecovered { .. }
+            | EventKind::TimerFired { .. }
+            | EventKind::DirectiveApplied { .. }
+            | EventKind::DirectiveRefused { .. } => {}
             EventKind::LimitsRaised { limits } => {
                 let mut spec = (*self.spec).clone();
                 spec.limits = limits.clone();
@@ -158,24 +198,36 @@ impl Run {
                 if matches!(self.ended, Some((Outcome::BudgetExhausted, ..))) {
                     self.ended = None;
                     (0..self.agents.len()).for_each(|at| self.refresh(index(at)));
+                    for (key, effect) in std::mem::take(&mut self.suspended) {
+                        self.want(key, effect);
+                    }
                 }
             }
             EventKind::RunEnded { outcome, reason, result } => {
                 self.ended = Some((*outcome, reason.clone(), result.clone()));
+                if *outcome == Outcome::BudgetExhausted {
+                    self.suspended = self.wanted.clone();
+                }
                 self.drop_effects(|_| true);
                 self.runnable.clear();
+                self.returning.clear();
             }
             EventKind::NodeStarted { node, attempt, arguments } => {
                 self.node_started(*node, *attempt, arguments.as_ref());
             }
             EventKind::NodeCompleted { node, value, .. } => self.node_completed(*node, value),
             EventKind::NodeFailed { node, message, then } => self.node_failed(*node, message, *then),
+            EventKind::NodeRestarted { node } => {
+                self.leave_work(*node);
+                self.make_ready(*node);
+            }
             EventKind::NodeUncertain { node } => {
                 self.drop_node_effect(*node);
                 self.set_status(*node, NodeStatus::Uncertain);
                 self.waiting += 1;
             }
             EventKind::AgentStarted { agent, node, agent_type, access, model, system, prompt } => {
+                let messages = vec![Arc::new(Message::user(prompt.clone()))];
                 let state = AgentState {
                     path: agent.clone(),
                     node: *node,
@@ -183,13 +235,19 @@ impl Run {
                     access: *access,
                     model: model.clone(),
                     system: system.as_str().into(),
-                    messages: vec![Arc::new(Message::user(prompt.clone()))],
+                    context: ContextSize::of(system, &messages),
+                    messages,
+                    compactions: 0,
+                    asked: Purpose::Step,
+                    reserved: Reserve::default(),
                     step: 0,
                     task_began_at: 0,
                     turn: Turn::Idle,
                     paused: false,
                     inbox: Vec::new(),
                     missteps: 0,
+                    misstep_at: 0,
+                    repairs: 0,
                     spent: Spent::default(),
                 };
                 let at = index(self.agents.len());
@@ -199,16 +257,35 @@ impl Run {
             }
             EventKind::AgentContinued { agent, node, prompt } => {
                 self.with_agent(*agent, |state| {
-                    state.node = Some(*node);
+                    state.node = *node;
                     state.task_began_at = state.step;
-                    state.missteps = 0;
+                    (state.missteps, state.repairs) = (0, 0);
                     state.say(Message::user(prompt.clone()));
                     state.turn = Turn::Idle;
                 });
             }
+            EventKind::AgentCompacted { agent, step, summary, kept_from, usage, micro_usd } => {
+                self.close(EffectKey::Model { agent: *agent, step: *step });
+                self.free(*agent);
+                if *usage != Usage::default() {
+                    self.spent.add(*usage, *micro_usd);
+                }
+                self.with_agent(*agent, |state| {
+                    if *usage != Usage::default() {
+                        state.spent.add(*usage, *micro_usd);
+                    }
+                    context::compact(state, summary, *kept_from);
+                    // A summary is no step of the task.
+                    state.task_began_at = (state.task_began_at + 1).min(state.step);
+                    state.turn = Turn::Idle;
+                });
+            }
+            EventKind::RepairAsked { agent, problem } => {
+                self.with_agent(*agent, |state| state.repair(problem));
+            }
             EventKind::AgentStopped { agent, .. } => {
-                let waits = self.questions_of(*agent);
-                self.waiting -= waits.min(self.waiting);
+                self.free(*agent);
+                self.forget_questions(*agent);
                 self.with_agent(*agent, AgentState::stop);
                 let agent = *agent;
                 self.drop_effects(|key| match key {
@@ -216,25 +293,31 @@ impl Run {
                     EffectKey::Node { .. } => false,
                 });
             }
-            EventKind::ModelRequested { agent, step, wrap_up } => {
-                self.model_requested(*agent, *step, *wrap_up);
+            EventKind::ModelRequested { agent, step, purpose, reserve, max_tokens } => {
+                self.model_requested(*agent, *step, *purpose, *reserve, *max_tokens);
             }
             EventKind::ModelAnswered { agent, step, answer, micro_usd } => {
                 self.close(EffectKey::Model { agent: *agent, step: *step });
+                self.free(*agent);
                 self.spent.add(answer.usage, *micro_usd);
                 self.with_agent(*agent, |state| {
                     state.spent.add(answer.usage, *micro_usd);
                     state.say(answer.message.clone());
-                    let slot =
-                        |call: &fugato_model::chat::ToolCall| Slot { call: call.id.clone(), result: None };
+                    state.context.counted(answer.usage);
+                    let slot = |call: &fugato_model::chat::ToolCall| Slot {
+                        call: call.id.clone(),
+                        asked: false,
+                        result: None,
+                    };
                     let calls: Vec<Slot> = answer.message.tool_calls().map(slot).collect();
                     state.turn = if calls.is_empty() { Turn::Idle } else { Turn::Acting { calls } };
                 });
             }
             EventKind::ModelFailed { agent, step, .. } => {
                 self.close(EffectKey::Model { agent: *agent, step: *step });
+                self.free(*agent);
                 self.with_agent(*agent, |state| {
-                    state.missteps += 1;
+                    state.misstep(*step);
                     state.turn = Turn::Idle;
                 });
             }
@@ -250,17 +333,27 @@ impl Run {
                 self.close(EffectKey::Tool { agent: *agent, step: *step, index: *index });
                 self.with_agent(*agent, |state| state.result(*index, content.clone(), *is_error));
             }
+            EventKind::ToolRefused { agent, step, index, reason } => {
+                self.with_agent(*agent, |state| {
+                    state.misstep(*step);
+                    state.result(*index, reason.clone(), true);
+                });
+            }
+            EventKind::SkillUsed { name, digest, .. } => {
+                self.skills_used.entry(name.clone()).or_insert(*digest);
+            }
             EventKind::ToolUncertain { agent, step, index } => {
                 self.close(EffectKey::Tool { agent: *agent, step: *step, index: *index });
                 self.with_agent(*agent, |state| state.result(*index, UNCERTAIN.to_owned(), true));
             }
             EventKind::InputRequested { about, text, options, .. } => {
+                if let Asked::Agent { agent, step, index } = *about {
+                    self.with_agent(agent, |state| state.ask(step, index));
+                }
                 let question =
                     Question { about: *about, text: text.clone(), options: options.clone(), answer: None };
+                self.open_questions.insert(index(self.questions.len()));
                 self.questions.push(question);
-                if matches!(about, Asked::Agent { .. }) {
-                    self.waiting += 1;
-                }
             }
             EventKind::InputAnswered { question, answer } => self.answered(*question, answer),
             EventKind::MessageSent { to, text, .. } => {
@@ -275,17 +368,17 @@ impl Run {
                 }
                 self.pause_or_resume(*verb, target);
             }
-            EventKind::DirectiveApplied { .. } | EventKind::DirectiveRefused { .. } => {}
         }
     }
 
     /// Effects that should be under way now.
     pub fn wanted(&self) -> impl Iterator<Item = (EffectKey, &Effect)> {
-        self.wanted.iter().map(|(key, effect)| (*key, effect))
+        let wanted = self.wanted.iter().filter(|_| self.ended.is_none());
+        wanted.map(|(key, effect)| (*key, effect))
     }
 
     pub fn effect(&self, key: EffectKey) -> Option<&Effect> {
-        self.wanted.get(&key)
+        self.wanted.get(&key).filter(|_| self.ended.is_none())
     }
 
     /// What changed about them since the last call, in order.
@@ -429,34 +522,110 @@ impl Run {
         set.insert(node);
     }
 
-    fn model_requested(&mut self, agent: u32, step: u32, wrap_up: bool) {
+    fn model_requested(
+        &mut self,
+        agent: u32,
+        step: u32,
+        purpose: Purpose,
+        reserve: Reserve,
+        max_tokens: Option<u32>,
+    ) {
         let mut effect = None;
+        self.free(agent);
+        self.reserved.add(reserve);
         self.with_agent(agent, |state| {
             state.take_inbox();
             state.step = step;
+            state.asked = purpose;
+            state.reserved = reserve;
             state.turn = Turn::Thinking;
             let (path, model) = (state.path.clone(), state.model.clone());
-            effect = Some(Effect::CallModel { agent: path, model, step, wrap_up });
+            effect = Some(Effect::CallModel { agent: path, model, step, purpose, max_tokens });
         });
         if let Some(effect) = effect {
             self.want(EffectKey::Model { agent, step }, effect);
         }
     }
 
-    fn answered(&mut self, question: u32, answer: &str) {
-        let Some(asked) = self.questions.get_mut(question as usize) else { return };
-        asked.answer = Some(answer.to_owned());
-        if let Asked::Agent { agent, index, .. } = asked.about {
-            self.waiting = self.waiting.saturating_sub(1);
-            self.with_agent(agent, |state| state.result(index, answer.to_owned(), false));
+    /// What an agent's call did not use goes back.
+    fn free(&mut self, agent: u32) {
+        if let Some(state) = self.agents.get_mut(agent as usize) {
+            self.reserved.give_back(std::mem::take(&mut state.reserved));
         }
+    }
+
+    /// Time of the last event: no later one may be earlier.
+    pub fn last_at(&self) -> i64 {
+        self.last_at
+    }
+
+    /// When the clock must be looked at next.
+    pub fn deadline(&self) -> Option<i64> {
+        let limit = self.spec.limits.wall_ms.filter(|_| self.ended.is_none())?;
+        let left = limit.saturating_sub(self.worked_ms);
+        Some(self.owned_since.saturating_add(i64::try_from(left).unwrap_or(i64::MAX)))
+    }
+
+    fn answered(&mut self, question: u32, answer: &str) {
+        let is_open = self.is_open(question);
+        let Some(asked) = self.questions.get_mut(question as usize) else { return };
+        self.open_questions.remove(&question);
+        asked.answer = Some(answer.to_owned());
+        match asked.about {
+            _ if !is_open => {}
+            Asked::Agent { agent, index, .. } => {
+                self.with_agent(agent, |state| state.result(index, answer.to_owned(), false));
+            }
+            // It waits for a slot like any other node.
+            Asked::Uncertain { node } if answer == REPEAT => {
+                self.leave_work(node);
+                self.make_ready(node);
+            }
+            Asked::Uncertain { .. } => {}
+        }
+    }
+
+    /// Does anybody still wait for an answer to this?
+    pub fn is_open(&self, question: u32) -> bool {
+        self.questions.get(question as usize).is_some_and(|question| {
+            question.answer.is_none()
+                && match question.about {
+                    Asked::Agent { agent, step, index } => {
+                        self.agents.get(agent as usize).is_some_and(|state| state.asks(step, index))
+                    }
+                    Asked::Uncertain { node } => {
+                        self.node(node).is_some_and(|state| state.status == NodeStatus::Uncertain)
+                    }
+                }
+        })
+    }
+
+    /// Questions that somebody should answer, with their numbers, oldest first.
+    pub fn open_questions(&self) -> impl Iterator<Item = (u32, &Question)> {
+        let open = self.open_questions.iter().copied().filter(|at| self.is_open(*at));
+        open.filter_map(|at| Some((at, self.questions.get(at as usize)?)))
+    }
+
+    /// Whoever asked is gone: nobody waits for these answers.
+    fn forget_questions(&mut self, agent: u32) {
+        let questions = &self.questions;
+        let is_of = |at: &u32| {
+            let about = questions.get(*at as usize).map(|question| question.about);
+            matches!(about, Some(Asked::Agent { agent: a, .. }) if a == agent)
+        };
+        self.open_questions.retain(|at| !is_of(at));
+    }
+
+    /// Nodes that hold a slot.
+    pub(crate) fn busy(&self) -> u32 {
+        self.working.saturating_sub(self.waiting).saturating_sub(index(self.resting.len()))
     }
 
     fn pause_or_resume(&mut self, verb: Verb, target: &Target) {
         let paused = match verb {
             Verb::Pause => true,
             Verb::Resume => false,
-            Verb::Cancel | Verb::Redirect => return,
+            Verb::Cancel | Verb::Redirect | Verb::Restart => return,
         };
         let agents: Vec<u32> = match target {
             Target::All => (0..index(self.agents.len())).collect(),
@@ -480,21 +649,25 @@ impl Run {
         }
     }
 
-    /// Keeps the set of agents that wait for their next step.
+    /// Keeps the sets of agents that wait for their next step, for a person, for a slot, or are paused.
     fn refresh(&mut self, agent: u32) {
         let Some(state) = self.agents.get(agent as usize) else { return };
-        if state.turn == Turn::Idle && !state.paused && self.ended.is_none() {
-            self.runnable.insert(agent);
-        } else {
-            self.runnable.remove(&agent);
+        match &state.turn {
+            Turn::Acting { .. } if state.waits_for_a_person() => drop(self.resting.insert(agent)),
+            // Whoever rested comes back with the next step, when a slot is free.
+            Turn::Idle => {}
+            Turn::Thinking | Turn::Acting { .. } | Turn::Stopped => drop(self.resting.remove(&agent)),
         }
-    }
-
-    pub(crate) fn questions_of(&self, agent: u32) -> u32 {
-        let open = self.questions.iter().filter(|question| {
-            question.answer.is_none() && matches!(question.about, Asked::Agent { agent: a, .. } if a == agent)
-        });
-        index(open.count())
+        self.runnable.remove(&agent);
+        self.returning.remove(&agent);
+        self.paused.remove(&agent);
+        if state.paused && state.is_live() {
+            self.paused.insert(agent);
+        }
+        if state.turn == Turn::Idle && !state.paused && self.ended.is_none() {
+            let set = if self.resting.contains(&agent) { &mut self.returning } else { &mut self.runnable };
+            set.insert(agent);
+        }
     }
 
     fn want(&mut self, key: EffectKey, effect: Effect) {
@@ -546,6 +719,11 @@ impl Run {
 /// What a model is told when nobody knows whether its tool call happened.
 const UNCERTAIN: &str = "uncertain: the process ended while this call was under way; it may or may not have taken \
 effect. Look before you repeat it.";
+
+/// Milliseconds between two times; a clock that went back gives none.
+fn since(from: i64, to: i64) -> u64 {
+    u64::try_from(to.saturating_sub(from)).unwrap_or(0)
+}
 
 /// Plans and conversations are bounded far below this.
 fn index(n: usize) -> u32 {

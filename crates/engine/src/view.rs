@@ -60,7 +60,7 @@ impl Run {
             Some((Outcome::Failed, ..)) => "failed",
             Some((Outcome::Aborted, ..)) => "aborted",
             Some((Outcome::BudgetExhausted, ..)) => "budget_exhausted",
-            None if self.held || self.agents.iter().any(|agent| agent.paused && agent.is_live()) => "paused",
+            None if self.held || !self.paused.is_empty() => "paused",
             None if self.is_waiting_for_a_person() => "awaiting_input",
             None => "running",
         }
@@ -68,14 +68,14 @@ impl Run {
 
     /// Nothing is under way and a question is open.
     pub fn is_waiting_for_a_person(&self) -> bool {
-        self.wanted().next().is_none() && self.questions.iter().any(|question| question.answer.is_none())
+        self.wanted().next().is_none() && self.open_questions().next().is_some()
     }
 
     pub fn agent_status(&self, agent: u32) -> AgentStatus {
         match self.agents.get(agent as usize) {
             Some(state) if state.turn == Turn::Stopped => AgentStatus::Stopped,
             Some(state) if state.paused => AgentStatus::Paused,
-            Some(_) if self.questions_of(agent) > 0 => AgentStatus::AwaitingInput,
+            Some(state) if state.waits_for_a_person() => AgentStatus::AwaitingInput,
             _ => AgentStatus::Running,
         }
     }

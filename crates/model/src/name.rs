@@ -177,6 +177,11 @@ impl AgentIdError {
 }
 
 impl AgentId {
+    /// The agent of a run that names none.
+    pub fn main() -> Self {
+        Self("main".into())
+    }
+
     pub fn parse(text: &str) -> Result<Self, AgentIdError> {
         if text.is_empty() {
             return Err(AgentIdError::Empty);

@@ -45,7 +45,14 @@ fn events(first: u64, count: u64) -> Vec<Vec<u8>> {
 }
 
 fn batch(run: &str, epoch: u64, first_seq: u64, count: u64) -> Batch {
-    Batch { run: run.to_owned(), epoch, first_seq, events: events(first_seq, count), summary: None }
+    Batch {
+        run: run.to_owned(),
+        epoch,
+        first_seq,
+        events: events(first_seq, count),
+        summary: None,
+        answers: Vec::new(),
+    }
 }
 
 fn report(what: &str, count: u64, took: Duration) {

@@ -1,14 +1,14 @@
 //! `fugato answer RUN TEXT`: answer what a run asked, and let it go on.
 
 use super::start::{Watching, drive, world_of};
-use super::{find, open, reader, state, store_error};
+use super::{PATIENCE, command_error, find, open, reader, state, store_error};
 use crate::app::{App, env_var};
 use crate::error::{CliError, Outcome};
 use clap::Args;
-use fugato_engine::Input;
+use fugato_engine::{Command, Input};
 use fugato_model::{Exit, words};
 use fugato_runtime::models::{ModelSettings, Models};
-use fugato_runtime::runs::Session;
+use fugato_runtime::runs::{Session, command};
 use fugato_runtime::store::Store;
 
 /// Answer what a run asked.
@@ -35,8 +35,8 @@ pub fn run(args: &AnswerArgs, app: &mut App) -> Outcome {
     let row = find(&reader, Some(&args.run))?;
     let (_, run) = open(&reader, &row)?;
     let id = row.id.clone();
-    let open_question = (0u32..).zip(&run.questions).find(|(_, question)| question.answer.is_none());
-    let Some(question) = args.question.or(open_question.map(|(number, _)| number)) else {
+    let open_question = run.open_questions().next().map(|(number, _)| number);
+    let Some(question) = args.question.or(open_question) else {
         return Err(CliError::new(
             Exit::Conflict,
             words!("run `{id}` asks nothing", "运行 `{id}` 没有待回答的问题"),
@@ -47,6 +47,17 @@ pub fn run(args: &AnswerArgs, app: &mut App) -> Outcome {
     let dir = state(app);
     let store = Store::open(&dir).map_err(|error| store_error(&error))?;
     let answer = args.text.join(" ");
+    if row.is_live() {
+        // Somebody works on the run: it is told, and goes on there.
+        let told = Command::Answer { question, answer };
+        return match command(&store, &id, &told, PATIENCE) {
+            Ok(()) => {
+                app.out.note(&words!("answered; the run goes on", "已回答；运行继续"));
+                Ok(Exit::Ok)
+            }
+            Err(error) => Err(command_error(&error)),
+        };
+    }
     let watching = Watching { jsonl: args.jsonl, no_input: args.no_input };
     drive(app, &watching, move |watcher| {
         let mut session = Session::resume(store, &dir, &id, world, watcher)?;

@@ -6,6 +6,7 @@ mod history;
 mod planning;
 mod reporter;
 mod resume;
+mod skills;
 mod start;
 mod trace;
 
@@ -21,7 +22,7 @@ use crate::app::{App, env_var};
 use crate::error::CliError;
 use fugato_engine::{Event, Run};
 use fugato_model::{Exit, words};
-use fugato_runtime::runs::{JournalError, RunError, load};
+use fugato_runtime::runs::{CommandError, JournalError, RunError, load};
 use fugato_runtime::store::{Lookup, Reader, RunRow, StoreError};
 use std::path::PathBuf;
 
@@ -90,6 +91,23 @@ pub fn journal_error(error: &JournalError) -> CliError {
     match error {
         JournalError::Store(error) => store_error(error),
         other => CliError::failed(words!("{other}", "{other}")),
+    }
+}
+
+/// How long an owner may take to answer a command before we say that it will.
+pub const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+
+pub fn command_error(error: &CommandError) -> CliError {
+    match error {
+        CommandError::Store(error) => store_error(error),
+        CommandError::Refused(refusal) => CliError::new(Exit::Conflict, refusal.words.clone()),
+        CommandError::Pending => CliError::new(
+            Exit::Waiting,
+            words!(
+                "recorded; the process that runs it has not taken it yet",
+                "已记录；运行该任务的进程尚未处理"
+            ),
+        ),
     }
 }
 

@@ -29,7 +29,8 @@ pub fn run(args: &ResumeArgs, app: &mut App) -> Outcome {
     match &run.ended {
         None => {}
         Some((Ended::BudgetExhausted, ..)) => {
-            if args.how.budget_usd.is_none() && args.how.budget_tokens.is_none() {
+            let limits = args.how.limits(&run.spec.limits)?;
+            if run.spec.limits == limits {
                 return Err(CliError::new(
                     Exit::Refused,
                     words!("run `{id}` used up its budget", "运行 `{id}` 的预算已用完"),
@@ -39,7 +40,7 @@ pub fn run(args: &ResumeArgs, app: &mut App) -> Outcome {
                     "提高预算：fugato resume {id} --budget-tokens N 或 --budget-usd X"
                 )));
             }
-            raise = Some(Input::Raise { limits: args.how.limits()? });
+            raise = Some(Input::Raise { limits });
         }
         Some(_) => {
             let status = run.status();

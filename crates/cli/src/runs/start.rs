@@ -1,16 +1,17 @@
 //! `fugato run SKILL`: create a run, watch it, ask the person what it asks.
 
 use super::reporter::{self, Reporter};
-use super::{run_error, state, store_error};
+use super::{run_error, skills, state, store_error};
 use crate::app::{App, SkillSelection, env_var};
 use crate::error::{CliError, Outcome};
+use crate::policy::AgentView;
 use crate::skill::unknown_skill;
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use fugato_engine::{Event, Input, Limits, Outcome as Ended, Run};
 use fugato_model::{Exit, words};
 use fugato_runtime::models::{ModelSettings, Models};
-use fugato_runtime::runs::{Control, End, Notice, Session, StartError, Started, World, plan_run};
+use fugato_runtime::runs::{Control, End, Notice, Session, Shelf, StartError, Started, World, plan_run};
 use fugato_runtime::store::Store;
 use fugato_skill::Installed;
 use std::collections::BTreeMap;
@@ -30,6 +31,8 @@ pub struct RunArgs {
     #[command(flatten)]
     pub how: HowArgs,
     #[command(flatten)]
+    view: AgentView,
+    #[command(flatten)]
     selection: SkillSelection,
 }
 
@@ -48,9 +51,15 @@ pub struct HowArgs {
     /// Stop before the run uses more tokens than this
     #[arg(long, value_name = "N")]
     pub budget_tokens: Option<u64>,
-    /// At most this many nodes at once
-    #[arg(long, value_name = "N", default_value_t = 4)]
-    pub concurrent: u32,
+    /// Stop when the run has worked this long (`90s`, `10m`, `2h`)
+    #[arg(long, value_name = "TIME")]
+    pub budget_time: Option<String>,
+    /// Model calls one agent may make [default: 50]
+    #[arg(long, value_name = "N")]
+    pub steps: Option<u32>,
+    /// At most this many nodes at once [default: 4]
+    #[arg(long, value_name = "N")]
+    pub concurrent: Option<u32>,
     /// Print each event as one line of JSON
     #[arg(long)]
     pub jsonl: bool,
@@ -71,13 +80,15 @@ impl HowArgs {
         Watching { jsonl: self.jsonl, no_input: self.no_input }
     }
 
-    pub fn limits(&self) -> Result<Limits, CliError> {
-        let micro_usd = match self.budget_usd {
-            None => None,
+    /// The limits a run has, with what was given on the command line.
+    pub fn limits(&self, before: &Limits) -> Result<Limits, CliError> {
+        let mut limits = before.clone();
+        match self.budget_usd {
+            None => {}
             Some(usd) if usd.is_finite() && (0.0..1e9).contains(&usd) =>
             {
                 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked range")]
-                Some((usd * 1e6) as u64)
+                limits.micro_usd.replace((usd * 1e6) as u64);
             }
             Some(usd) => {
                 return Err(CliError::usage(words!(
@@ -85,11 +96,17 @@ impl HowArgs {
                     "--budget-usd：值为 {usd}，应在 0 到 1e9 之间"
                 )));
             }
-        };
-        if self.concurrent == 0 {
-            return Err(CliError::usage(words!("--concurrent must be at least 1", "--concurrent 至少为 1")));
         }
-        Ok(Limits { micro_usd, tokens: self.budget_tokens, concurrent: self.concurrent, ..Limits::default() })
+        for (flag, given) in [("--concurrent", self.concurrent), ("--steps", self.steps)] {
+            if given == Some(0) {
+                return Err(CliError::usage(words!("{flag} must be at least 1", "{flag} 至少为 1")));
+            }
+        }
+        limits.concurrent = self.concurrent.unwrap_or(limits.concurrent);
+        limits.steps = self.steps.unwrap_or(limits.steps);
+        limits.tokens = self.budget_tokens.or(limits.tokens);
+        limits.wall_ms = self.budget_time.as_deref().map(milliseconds).transpose()?.or(limits.wall_ms);
+        Ok(limits)
     }
 }
 
@@ -105,12 +122,15 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
             ))
         })?,
     };
+    let visible = skills::visible(&args.view, &args.selection, app)?;
     let started = Started {
         arguments: args.arguments.join(" "),
         sets: sets(&args.how.sets)?,
+        rates: models.rate(&model).map(|rate| (model.clone(), rate)).into_iter().collect(),
         model,
-        limits: args.how.limits()?,
-        catalog: String::new(),
+        limits: args.how.limits(&Limits::default())?,
+        catalog: visible.catalog,
+        visible: visible.names,
         utc_offset: 0,
     };
     let (spec, warnings) = plan_run(&skill, &started).map_err(|error| start_error(&error, &skill))?;
@@ -119,17 +139,40 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
         app.out.aside(&text);
     }
     let dir = state(app);
-    let world = Arc::new(World::new(
+    let world = World::new(
         models,
         skill.dir.clone(),
         app.places.cwd.clone(),
         dir.join("runs").join(&spec.id).join("scratch"),
         std::env::vars_os(),
-    ));
+    );
+    let world = Arc::new(world.with_skills(skills::shelf(&args.selection, app)?));
     let store = Store::open(&dir).map_err(|error| store_error(&error))?;
     let id = spec.id.clone();
     app.out.note(&words!("run {id}", "运行 {id}"));
     drive(app, &args.how.watching(), move |watcher| Session::create(store, spec, world, watcher))
+}
+
+/// `90s`, `10m`, `2h`; a bare number is seconds.
+fn milliseconds(text: &str) -> Result<u64, CliError> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = text.strip_prefix(digits).unwrap_or_default();
+    let factor = match unit {
+        "ms" => Some(1),
+        "" | "s" => Some(1000),
+        "m" | "min" => Some(60_000),
+        "h" => Some(3_600_000),
+        _ => None,
+    };
+    let found =
+        digits.parse::<u64>().ok().zip(factor).and_then(|(number, factor)| number.checked_mul(factor));
+    found.filter(|ms| *ms > 0).ok_or_else(|| {
+        let shown = fugato_model::escape_for_terminal(text).into_owned();
+        CliError::usage(words!(
+            "--budget-time: found `{shown}`, expected a time such as 90s, 10m or 2h",
+            "--budget-time：值为 `{shown}`，应为 90s、10m 或 2h 这样的时间"
+        ))
+    })
 }
 
 /// A scripted model is named by a path: whole, so that the run can be resumed from anywhere.
@@ -289,8 +332,7 @@ fn can_ask(app: &App, watching: &Watching) -> bool {
 
 /// Asks the first open question on the terminal. `None`: the person closed the input.
 fn ask(run: &Run, app: &mut App) -> Result<Option<(u32, String)>, CliError> {
-    let open = (0u32..).zip(&run.questions).find(|(_, question)| question.answer.is_none());
-    let Some((number, _)) = open else { return Ok(None) };
+    let Some((number, _)) = run.open_questions().next() else { return Ok(None) };
     app.out.aside("> ");
     let mut line = String::new();
     match std::io::stdin().lock().read_line(&mut line) {
@@ -355,11 +397,14 @@ pub fn document(run: &Run, lang: fugato_model::Lang) -> serde_json::Value {
 /// The scratch directory and skill directory a resumed run works with.
 pub fn world_of(run: &Run, models: Models, app: &App) -> Arc<World> {
     let scratch = state(app).join("runs").join(&run.spec.id).join("scratch");
-    Arc::new(World::new(
+    let world = World::new(
         models,
         PathBuf::from(&run.spec.skill.dir),
         app.places.cwd.clone(),
         scratch,
         std::env::vars_os(),
-    ))
+    );
+    // Roots that cannot be had leave the agents without skills, not the run without agents.
+    let shelf = skills::shelf(&SkillSelection::default(), app).unwrap_or_else(|_| Shelf::empty());
+    Arc::new(world.with_skills(shelf))
 }

@@ -2,7 +2,7 @@
 
 use super::{Recorder, refuse, refuse_if_ended};
 use crate::event::{Asked, EventKind};
-use crate::input::{Completion, Refusal};
+use crate::input::Refusal;
 use fugato_model::words;
 use serde_json::Value;
 
@@ -18,36 +18,36 @@ pub fn answer(recorder: &mut Recorder<'_>, question: u32, answer: String) -> Res
         ));
     }
     let about = asked.about;
+    if !recorder.run.is_open(question) {
+        return refuse(words!(
+            "nobody waits for an answer to question {question} any more",
+            "已无人等待问题 {question} 的回答"
+        ));
+    }
     match about {
         Asked::Agent { .. } => recorder.emit(EventKind::InputAnswered { question, answer }),
-        Asked::Uncertain { node } => {
-            let attempt = recorder.run.node(node).map_or(1, |state| state.attempt + 1);
-            match answer.as_str() {
-                REPEAT => {
-                    recorder.emit(EventKind::InputAnswered { question, answer });
-                    crate::driver::start_script(recorder, node, attempt);
-                }
-                DONE => {
-                    recorder.emit(EventKind::InputAnswered { question, answer });
-                    let value = Value::Null;
-                    recorder.emit(EventKind::NodeCompleted { node, value, warnings: Vec::new() });
-                }
-                FAIL => {
-                    recorder.emit(EventKind::InputAnswered { question, answer });
-                    let message = words!(
-                        "it may or may not have taken effect, and the operator gave it up",
-                        "无法确定是否已生效，操作者选择放弃"
-                    );
-                    crate::driver::node_ended(recorder, node, Completion::ScriptFailed { message });
-                }
-                other => {
-                    return refuse(words!(
-                        "`{other}` is not one of {REPEAT}, {DONE}, {FAIL}",
-                        "`{other}` 不是 {REPEAT}、{DONE}、{FAIL} 之一"
-                    ));
-                }
+        Asked::Uncertain { node } => match answer.as_str() {
+            REPEAT => recorder.emit(EventKind::InputAnswered { question, answer }),
+            DONE => {
+                recorder.emit(EventKind::InputAnswered { question, answer });
+                let value = Value::Null;
+                recorder.emit(EventKind::NodeCompleted { node, value, warnings: Vec::new() });
             }
-        }
+            FAIL => {
+                recorder.emit(EventKind::InputAnswered { question, answer });
+                let message = words!(
+                    "it may or may not have taken effect, and the operator gave it up",
+                    "无法确定是否已生效，操作者选择放弃"
+                );
+                crate::driver::give_up(recorder, node, message);
+            }
+            other => {
+                return refuse(words!(
+                    "`{other}` is not one of {REPEAT}, {DONE}, {FAIL}",
+                    "`{other}` 不是 {REPEAT}、{DONE}、{FAIL} 之一"
+                ));
+            }
+        },
     }
     Ok(())
 }

@@ -1,11 +1,13 @@
 //! The outcome of an effect. One that is no longer wanted is late and changes nothing.
 
 use super::Recorder;
+use crate::context;
 use crate::driver::agent_ended;
 use crate::effect::EffectKey;
-use crate::event::{Asked, EffectClass, EventKind, Verdict};
+use crate::event::{Asked, EffectClass, EventKind, Purpose, Verdict};
 use crate::input::Completion;
 use crate::plan::Access;
+use crate::tools::{ASK, SUBMIT, TOOLS, class_of};
 use fugato_model::chat::{Answer, ModelFault, ToolCall};
 use std::sync::Arc;
 
@@ -23,7 +25,12 @@ pub fn completed(recorder: &mut Recorder<'_>, key: EffectKey, completion: Comple
         (EffectKey::Model { agent, step }, Completion::ModelFailed { fault, message }) => {
             model_failed(recorder, agent, step, fault, message);
         }
-        (EffectKey::Tool { agent, step, index }, Completion::Tool { content, is_error }) => {
+        (EffectKey::Tool { agent, step, index }, Completion::Tool { content, is_error, used }) => {
+            if let Some((name, digest)) =
+                used.filter(|(name, _)| !recorder.run.skills_used.contains_key(name))
+            {
+                recorder.emit(EventKind::SkillUsed { agent, name, digest });
+            }
             recorder.emit(EventKind::ToolCompleted { agent, step, index, content, is_error });
         }
         (EffectKey::Node { node, .. }, completion) => crate::driver::node_ended(recorder, node, completion),
@@ -33,19 +40,34 @@ pub fn completed(recorder: &mut Recorder<'_>, key: EffectKey, completion: Comple
 }
 
 fn model_failed(recorder: &mut Recorder<'_>, agent: u32, step: u32, fault: ModelFault, message: String) {
-    let can_repair = fault == ModelFault::Malformed
-        && recorder.run.agents.get(agent as usize).is_some_and(|state| state.missteps < MAX_MISSTEPS);
+    let Some(state) = recorder.run.agents.get(agent as usize) else { return };
+    let twice = state.missteps > 0 && state.misstep_at + 1 == step;
+    let has_room = state.missteps < MAX_MISSTEPS;
+    // Half of what did not fit.
+    let shorter = context::cut(state, state.context.tokens() / 2);
     let told = message.clone();
     recorder.emit(EventKind::ModelFailed { agent, step, fault, message });
-    if can_repair {
-        let text = format!("Your last answer could not be read: {told}. Answer again.");
-        recorder.emit(EventKind::MessageSent { to: agent, from: "engine".into(), text });
-        return;
+    match (fault, shorter) {
+        // One turn to repair it; a model that cannot write JSON twice in a row will not learn it.
+        (ModelFault::Malformed, _) if has_room && !twice => {
+            let text = format!("Your last answer could not be read: {told}. Answer again.");
+            recorder.emit(EventKind::MessageSent { to: agent, from: "engine".into(), text });
+        }
+        (ModelFault::ContextOverflow, Some(kept_from)) if has_room => {
+            let Some(state) = recorder.run.agents.get(agent as usize) else { return };
+            let summary = context::outline(state, kept_from);
+            let (usage, micro_usd) = (Default::default(), None);
+            recorder.emit(EventKind::AgentCompacted { agent, step, summary, kept_from, usage, micro_usd });
+        }
+        _ => stop(recorder, agent, Verdict::Failed { message: told }),
     }
-    stop(recorder, agent, Verdict::Failed { message: told });
 }
 
 fn answered(recorder: &mut Recorder<'_>, agent: u32, step: u32, answer: Answer, micro_usd: Option<u64>) {
+    let Some(asked) = recorder.run.agents.get(agent as usize).map(|state| state.asked) else { return };
+    if asked == Purpose::Summary {
+        return summed_up(recorder, agent, step, &answer, micro_usd);
+    }
     let calls: Vec<ToolCall> = answer.message.tool_calls().cloned().collect();
     let text = answer.message.text();
     recorder.emit(EventKind::ModelAnswered { agent, step, answer: Arc::new(answer), micro_usd });
@@ -56,15 +78,10 @@ fn answered(recorder: &mut Recorder<'_>, agent: u32, step: u32, answer: Answer, 
             Some(object) if object.len() == 1 => object.get("result").cloned().unwrap_or(value),
             _ => value,
         };
-        return stop(recorder, agent, Verdict::Submitted { value });
+        return stop_or_repair(recorder, agent, Verdict::Submitted { value });
     }
     if calls.is_empty() {
-        let is_wrap_up = recorder
-            .run
-            .agents
-            .get(agent as usize)
-            .is_some_and(|state| state.steps_of_task() >= recorder.run.spec.limits.steps);
-        let verdict = match (text.trim().is_empty(), is_wrap_up) {
+        let verdict = match (text.trim().is_empty(), asked == Purpose::WrapUp) {
             (true, false) if can_misstep(recorder, agent) => {
                 let text = "Your answer was empty. Answer, or call a tool.".to_owned();
                 return recorder.emit(EventKind::MessageSent { to: agent, from: "engine".into(), text });
@@ -73,10 +90,37 @@ fn answered(recorder: &mut Recorder<'_>, agent: u32, step: u32, answer: Answer, 
             (true, false) => Verdict::Failed { message: "the model answered nothing".into() },
             (false, false) => Verdict::Answered { text },
         };
-        return stop(recorder, agent, verdict);
+        return stop_or_repair(recorder, agent, verdict);
     }
     for (index, call) in calls.into_iter().enumerate() {
         act(recorder, agent, step, u32::try_from(index).unwrap_or(u32::MAX), call);
+    }
+    let lost = |state: &crate::AgentState| state.missteps >= MAX_MISSTEPS && state.misstep_at == step;
+    if recorder.run.agents.get(agent as usize).is_some_and(lost) {
+        let message = format!("asked {MAX_MISSTEPS} times for tools it does not have");
+        stop(recorder, agent, Verdict::Failed { message });
+    }
+}
+
+/// The conversation becomes its summary.
+fn summed_up(recorder: &mut Recorder<'_>, agent: u32, step: u32, answer: &Answer, micro_usd: Option<u64>) {
+    let Some(state) = recorder.run.agents.get(agent as usize) else { return };
+    let all = u32::try_from(state.messages.len()).unwrap_or(u32::MAX);
+    let kept_from = context::cut(state, recorder.run.spec.limits.context_tokens).unwrap_or(all);
+    let summary = match answer.message.text() {
+        text if text.trim().is_empty() => context::outline(state, kept_from),
+        text => text,
+    };
+    let usage = answer.usage;
+    recorder.emit(EventKind::AgentCompacted { agent, step, summary, kept_from, usage, micro_usd });
+}
+
+/// A result that does not have the declared shape gets one more turn.
+fn stop_or_repair(recorder: &mut Recorder<'_>, agent: u32, verdict: Verdict) {
+    let is_first = recorder.run.agents.get(agent as usize).is_some_and(|state| state.repairs == 0);
+    match crate::driver::problem(recorder.run, agent, &verdict).filter(|_| is_first) {
+        Some(problem) => recorder.emit(EventKind::RepairAsked { agent, problem }),
+        None => stop(recorder, agent, verdict),
     }
 }
 
@@ -90,10 +134,17 @@ fn can_misstep(recorder: &Recorder<'_>, agent: u32) -> bool {
 
 fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: ToolCall) {
     let access = recorder.run.agents.get(agent as usize).map_or(Access::ReadOnly, |state| state.access);
-    let refused = |content: String| EventKind::ToolCompleted { agent, step, index, content, is_error: true };
-    let limit = recorder.run.spec.limits.calls_per_answer;
+    let not_run = |content: String| EventKind::ToolCompleted { agent, step, index, content, is_error: true };
+    let refused = |reason: String| EventKind::ToolRefused { agent, step, index, reason };
+    let limits = &recorder.run.spec.limits;
+    let limit = limits.calls_per_answer;
+    let used_up = limits.tool_calls.filter(|most| recorder.run.spent.tool_calls >= *most);
     let event = if index >= limit {
-        refused(format!("not run: one answer may ask for at most {limit} tool calls"))
+        not_run(format!("not run: one answer may ask for at most {limit} tool calls"))
+    } else if let Some(most) = used_up.filter(|_| call.name != ASK) {
+        not_run(format!(
+            "not run: the run's budget of {most} tool calls is used up; answer with what you have"
+        ))
     } else if call.name == ASK {
         let text = |key: &str| call.arguments.get(key).and_then(|v| v.as_str()).map(str::to_owned);
         let options = call.arguments.get("options").and_then(|v| v.as_array());
@@ -122,25 +173,4 @@ fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: Too
 fn stop(recorder: &mut Recorder<'_>, agent: u32, verdict: Verdict) {
     recorder.emit(EventKind::AgentStopped { agent, verdict: verdict.clone() });
     agent_ended(recorder, agent, verdict);
-}
-
-/// Engine tools: decided here, never performed.
-pub const SUBMIT: &str = "submit_result";
-pub const ASK: &str = "ask_user";
-
-/// World and skill tools with the class of their effect.
-const TOOLS: &[(&str, EffectClass)] = &[
-    ("Read", EffectClass::Read),
-    ("Glob", EffectClass::Read),
-    ("Grep", EffectClass::Read),
-    ("skill_list", EffectClass::Read),
-    ("skill_read", EffectClass::Read),
-    ("skill_search", EffectClass::Read),
-    ("Write", EffectClass::Idempotent),
-    ("Edit", EffectClass::Once),
-    ("Bash", EffectClass::Once),
-];
-
-fn class_of(tool: &str) -> Option<EffectClass> {
-    TOOLS.iter().find(|(name, _)| *name == tool).map(|(_, class)| *class)
 }

@@ -12,6 +12,9 @@ pub fn direct(
     target: &Target,
     text: Option<&str>,
 ) -> Result<(), Refusal> {
+    if verb == Verb::Restart {
+        return super::restart::restart(recorder, target);
+    }
     refuse_if_ended(recorder.run)?;
     let agents = match target {
         Target::All => live(recorder),
@@ -27,7 +30,7 @@ pub fn direct(
     });
     for agent in &agents {
         match verb {
-            Verb::Pause | Verb::Resume => {}
+            Verb::Pause | Verb::Resume | Verb::Restart => {}
             Verb::Redirect => {
                 let task = text.unwrap_or_default();
                 let text = format!("The operator redirects you. This supersedes your task:\n\n{task}");

@@ -8,6 +8,10 @@ mod answer;
 mod completion;
 mod directive;
 mod recover;
+mod restart;
+mod tick;
+
+pub(crate) use answer::REPEAT;
 
 use crate::event::{By, Event, EventKind};
 use crate::input::{Input, Refusal};
@@ -38,6 +42,7 @@ impl Run {
                 By::User
             }
             Input::Completed { .. } => By::Agent,
+            Input::Tick => By::Timer,
             Input::Go | Input::Recover { .. } => By::Engine,
         };
         let mut recorder = Recorder { run: self, events: Vec::new(), now, by };
@@ -50,7 +55,8 @@ impl Run {
             }
             Input::Answer { question, answer } => answer::answer(&mut recorder, question, answer)?,
             Input::Send { to, from, text } => directive::send(&mut recorder, &to, &from, &text)?,
-            Input::Raise { limits } => recorder.emit(EventKind::LimitsRaised { limits }),
+            Input::Raise { limits } => recover::raise(&mut recorder, limits)?,
+            Input::Tick => tick::tick(&mut recorder),
         }
         recorder.by = By::Engine;
         crate::driver::advance(&mut recorder);

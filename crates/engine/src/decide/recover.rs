@@ -3,13 +3,34 @@
 use super::Recorder;
 use super::answer::{DONE, FAIL, REPEAT};
 use crate::effect::EffectKey;
-use crate::event::{Asked, EventKind};
+use crate::event::{Asked, EventKind, Outcome};
+use crate::input::Refusal;
+use crate::limits::Limits;
+use fugato_model::words;
+
+/// A larger budget: what the end of the smaller one broke off is looked at as after a crash.
+pub fn raise(recorder: &mut Recorder<'_>, limits: Limits) -> Result<(), Refusal> {
+    match &recorder.run.ended {
+        None => recorder.emit(EventKind::LimitsRaised { limits }),
+        Some((Outcome::BudgetExhausted, ..)) => {
+            recorder.emit(EventKind::LimitsRaised { limits });
+            doubt(recorder);
+            crate::driver::reopen(recorder);
+        }
+        Some(_) => return super::refuse(words!("the run has ended", "运行已结束")),
+    }
+    Ok(())
+}
 
 pub fn recover(recorder: &mut Recorder<'_>, epoch: u64) {
     recorder.emit(EventKind::RunRecovered { epoch });
-    if recorder.run.ended.is_some() {
-        return;
+    if recorder.run.ended.is_none() {
+        doubt(recorder);
     }
+}
+
+/// Once-only effects that were cut short become questions, for a person or for the model that asked.
+pub fn doubt(recorder: &mut Recorder<'_>) {
     for key in recorder.run.uncertain() {
         match key {
             EffectKey::Tool { agent, step, index } => {

@@ -6,6 +6,7 @@ use crate::decide::Recorder;
 use crate::event::{AfterFailure, AgentPath, EventKind, Outcome, Verdict};
 use crate::input::Completion;
 use crate::plan::{Access, PlanNode, Work};
+use crate::run::Run;
 use fugato_model::{Words, words};
 use serde_json::{Value, json};
 
@@ -14,12 +15,11 @@ pub fn advance(recorder: &mut Recorder<'_>) -> bool {
     let run = &recorder.run;
     if run.unended == 0 {
         let reason = words!("all phases are complete", "所有阶段均已完成");
-        let result = last_output(recorder);
+        let result = last_output(recorder.run);
         recorder.emit(EventKind::RunEnded { outcome: Outcome::Complete, reason, result });
         return true;
     }
-    let busy = run.working.saturating_sub(run.waiting);
-    if run.held || busy >= run.spec.limits.concurrent {
+    if run.held || run.busy() >= run.spec.limits.concurrent {
         return false;
     }
     let main_is_free = run.agent(MAIN).is_none_or(|(_, main)| !main.is_live());
@@ -30,8 +30,7 @@ pub fn advance(recorder: &mut Recorder<'_>) -> bool {
 }
 
 /// The value of the last node of the plan that has an output: what a person most likely wants to see.
-fn last_output(recorder: &Recorder<'_>) -> Option<Value> {
-    let run = &recorder.run;
+pub fn last_output(run: &Run) -> Option<Value> {
     let named = run.spec.plan.nodes.iter().rev().filter_map(|node| node.output.as_ref());
     named.filter_map(|name| run.variables.get(name)).find(|value| !value.is_null()).cloned()
 }
@@ -64,7 +63,7 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
             );
             recorder.emit(EventKind::NodeStarted { node, attempt, arguments: None });
             recorder.emit(EventKind::AgentStarted {
-                agent: AgentPath::new(&plan.id),
+                agent: agent_path(&plan.id, attempt),
                 node: Some(node),
                 agent_type: agent_type.clone(),
                 access: *access,
@@ -87,8 +86,12 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
     }
 }
 
-/// Starts, or on an operator's word starts again, a script.
-pub fn start_script(recorder: &mut Recorder<'_>, node: u32, attempt: u32) {
+/// A further attempt is another agent: `setup/get-config.2`.
+fn agent_path(id: &str, attempt: u32) -> AgentPath {
+    if attempt > 1 { AgentPath::new(&format!("{id}.{attempt}")) } else { AgentPath::new(id) }
+}
+
+fn start_script(recorder: &mut Recorder<'_>, node: u32, attempt: u32) {
     let spec = recorder.run.spec.clone();
     let Some(PlanNode { work: Work::Script { args, .. }, .. }) = spec.plan.nodes.get(node as usize) else {
         return;
@@ -124,7 +127,7 @@ fn inline_fallback(recorder: &mut Recorder<'_>, node: u32, attempt: u32, plan: &
 
 fn in_main(recorder: &mut Recorder<'_>, node: u32, access: Access, prompt: String) {
     match recorder.run.agent(MAIN).map(|(at, _)| at) {
-        Some(agent) => recorder.emit(EventKind::AgentContinued { agent, node, prompt }),
+        Some(agent) => recorder.emit(EventKind::AgentContinued { agent, node: Some(node), prompt }),
         None => {
             let spec = recorder.run.spec.clone();
             recorder.emit(EventKind::AgentStarted {
@@ -158,6 +161,11 @@ pub fn node_ended(recorder: &mut Recorder<'_>, node: u32, completion: Completion
 /// The agent of a node ended.
 pub fn agent_ended(recorder: &mut Recorder<'_>, node: u32, verdict: Verdict) {
     let output = recorder.run.plan_node(node).and_then(|plan| plan.output.clone());
+    // It had its turn to repair this.
+    if let Some(problem) = problem(recorder.run, node, &verdict) {
+        let message = words!("the result cannot be used: {problem}", "结果无法使用：{problem}");
+        return fail(recorder, node, message, Fallback::Allowed);
+    }
     match verdict {
         Verdict::Submitted { value } => {
             finish(recorder, node, bridge::from_submitted(value, output.as_deref()));
@@ -181,6 +189,16 @@ pub fn agent_ended(recorder: &mut Recorder<'_>, node: u32, verdict: Verdict) {
     }
 }
 
+/// What is wrong with the result of a node's agent: it cannot be read, or has not the declared shape.
+pub fn problem(run: &Run, node: u32, verdict: &Verdict) -> Option<String> {
+    let plan = run.plan_node(node)?;
+    let schema = match &plan.work {
+        Work::Agent { schema, .. } => schema.as_ref(),
+        _ => None,
+    };
+    bridge::problem(verdict, plan.output.as_deref(), schema)
+}
+
 fn finish(recorder: &mut Recorder<'_>, node: u32, result: Result<(Value, Vec<Words>), Words>) {
     match result {
         Ok((value, warnings)) => recorder.emit(EventKind::NodeCompleted { node, value, warnings }),
@@ -188,10 +206,15 @@ fn finish(recorder: &mut Recorder<'_>, node: u32, result: Result<(Value, Vec<Wor
     }
 }
 
+/// Nobody knows whether it happened, and a person gave it up: trying it another way could do it twice.
+pub fn give_up(recorder: &mut Recorder<'_>, node: u32, message: Words) {
+    fail(recorder, node, message, Fallback::No);
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fallback {
     Allowed,
-    /// It was cancelled, or it already ran inline.
+    /// It was cancelled, it already ran inline, or it may have happened.
     No,
 }
 

@@ -5,10 +5,13 @@
 mod graph;
 mod single;
 
-pub(crate) use graph::{node_ended, start_script};
+pub(crate) use graph::{give_up, node_ended};
 
+use crate::context;
 use crate::decide::Recorder;
-use crate::event::{EventKind, Outcome, Verdict};
+use crate::event::{EventKind, Outcome, Purpose, Verdict};
+use crate::limits::{Fit, fit};
+use crate::run::Run;
 use fugato_model::{Words, words};
 
 /// Starts whatever can start, until nothing more can be decided without an outcome from outside.
@@ -18,8 +21,12 @@ pub fn advance(recorder: &mut Recorder<'_>) {
             abort(recorder, reason);
             return;
         }
-        if let Some(agent) = recorder.run.runnable.first().copied() {
-            step(recorder, agent);
+        let has_room = recorder.run.busy() < recorder.run.spec.limits.concurrent;
+        let returning = recorder.run.returning.first().copied().filter(|_| has_room);
+        // One that must wait for the budget keeps those behind it waiting too: first come, first served.
+        if let Some(agent) = recorder.run.runnable.first().copied().or(returning)
+            && step(recorder, agent)
+        {
             continue;
         }
         let moved = if recorder.run.spec.single.is_some() {
@@ -41,30 +48,67 @@ pub fn agent_ended(recorder: &mut Recorder<'_>, agent: u32, verdict: Verdict) {
     }
 }
 
-/// Asks an idle agent for its next step, if its limits leave room for one.
-fn step(recorder: &mut Recorder<'_>, agent: u32) {
-    let limits = &recorder.run.spec.limits;
-    let late = limits.wall_ms.is_some_and(|limit| {
-        u64::try_from(recorder.now.saturating_sub(recorder.run.started_at)).is_ok_and(|spent| spent >= limit)
-    });
-    let exhausted = if late { Some("wall time") } else { recorder.run.spent.exhausted(limits) };
-    if let Some(limit) = exhausted {
-        let reason = words!("the budget is used up: {limit}", "预算已用完：{limit}");
-        return recorder.emit(EventKind::RunEnded {
-            outcome: Outcome::BudgetExhausted,
-            reason,
-            result: None,
-        });
+/// What is wrong with an agent's result, if a shape was declared for it.
+pub fn problem(run: &Run, agent: u32, verdict: &Verdict) -> Option<String> {
+    let node = run.agents.get(agent as usize)?.node?;
+    graph::problem(run, node, verdict)
+}
+
+/// Asks an idle agent for its next step, if its limits leave room for one. `false`: it must wait.
+fn step(recorder: &mut Recorder<'_>, agent: u32) -> bool {
+    if recorder.run.deadline().is_some_and(|at| recorder.now >= at) {
+        exhaust(recorder, "wall time");
+        return true;
     }
-    let Some(state) = recorder.run.agents.get(agent as usize) else { return };
+    let limits = &recorder.run.spec.limits;
+    let Some(state) = recorder.run.agents.get(agent as usize) else { return false };
     let taken = state.steps_of_task();
     if taken >= limits.steps {
         let verdict = Verdict::LimitReached { limit: "steps".into(), text: state.last_text() };
         recorder.emit(EventKind::AgentStopped { agent, verdict: verdict.clone() });
-        return agent_ended(recorder, agent, verdict);
+        agent_ended(recorder, agent, verdict);
+        return true;
     }
-    let (step, wrap_up) = (state.step + 1, taken + 1 == limits.steps);
-    recorder.emit(EventKind::ModelRequested { agent, step, wrap_up });
+    let room = limits.context_tokens;
+    let purpose = if taken + 1 == limits.steps {
+        Purpose::WrapUp
+    } else if state.context.tokens() > room && context::cut(state, room).is_some() {
+        Purpose::Summary
+    } else {
+        Purpose::Step
+    };
+    match fit(recorder.run, state) {
+        Fit::Yes(reserve, max_tokens) => {
+            let step = state.step + 1;
+            recorder.emit(EventKind::ModelRequested { agent, step, purpose, reserve, max_tokens });
+            true
+        }
+        // Whatever is under way may come to its end; the run stops when nothing is.
+        Fit::Wait => false,
+        Fit::Exhausted(_) if recorder.run.wanted().next().is_some() => false,
+        Fit::Exhausted(limit) => {
+            exhaust(recorder, limit);
+            true
+        }
+    }
+}
+
+/// The budget is used up: a state with the partial result, from which a larger budget leads on.
+pub fn exhaust(recorder: &mut Recorder<'_>, limit: &str) {
+    let reason = words!("the budget is used up: {limit}", "预算已用完：{limit}");
+    let result = if recorder.run.spec.single.is_some() {
+        single::partial(recorder.run)
+    } else {
+        graph::last_output(recorder.run)
+    };
+    recorder.emit(EventKind::RunEnded { outcome: Outcome::BudgetExhausted, reason, result });
+}
+
+/// The budget was raised: what a limit had ended goes on.
+pub fn reopen(recorder: &mut Recorder<'_>) {
+    if recorder.run.spec.single.is_some() {
+        single::reopen(recorder);
+    }
 }
 
 /// The first failure that nothing catches ends the run; what was under way is stopped first.

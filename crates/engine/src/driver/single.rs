@@ -4,6 +4,7 @@ use crate::bridge;
 use crate::decide::Recorder;
 use crate::event::{AgentPath, EventKind, Outcome, Verdict};
 use crate::plan::Access;
+use crate::run::Run;
 use fugato_model::{Words, words};
 use serde_json::Value;
 
@@ -31,6 +32,21 @@ pub fn advance(recorder: &mut Recorder<'_>) -> bool {
         prompt: format!("{text}{arguments}"),
     });
     true
+}
+
+/// What the agent had said when the budget ended it.
+pub fn partial(run: &Run) -> Option<Value> {
+    let text = run.agents.first().map(crate::AgentState::last_text)?;
+    (!text.is_empty()).then_some(Value::String(text))
+}
+
+/// An agent that its own limit had ended goes on where it was.
+pub fn reopen(recorder: &mut Recorder<'_>) {
+    let is_stopped = recorder.run.agents.first().is_some_and(|agent| !agent.is_live());
+    if is_stopped {
+        let prompt = "You have more room now. Go on with your task.".to_owned();
+        recorder.emit(EventKind::AgentContinued { agent: 0, node: None, prompt });
+    }
 }
 
 pub fn agent_ended(recorder: &mut Recorder<'_>, verdict: Verdict) {

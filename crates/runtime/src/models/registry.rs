@@ -189,6 +189,15 @@ impl Models {
         price::price_of(model, &self.inner.settings.prices)
     }
 
+    /// What a call may cost at most per token: the dearest way its input can be counted.
+    pub fn rate(&self, model: &str) -> Option<fugato_engine::Rate> {
+        let price = self.price(usual(model).as_deref().unwrap_or(model))?;
+        Some(fugato_engine::Rate {
+            input_nano_usd: price.input.max(price.cache_write),
+            output_nano_usd: price.output,
+        })
+    }
+
     pub fn counters(&self, provider: &str) -> Counters {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         self.inner.endpoints.get(provider).map_or_else(Counters::default, |endpoint| Counters {

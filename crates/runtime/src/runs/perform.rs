@@ -2,16 +2,18 @@
 //! it was stopped.
 
 use super::session::Notice;
+use super::shelf::{self, Shelf};
 use crate::models::{About, Delta, ModelRequest, Models, ToolChoice, Transcript, call_with_retries};
+use crate::store::Store;
 use crate::tools::{self, ToolContext};
-use fugato_engine::{Access, Completion, Effect, EffectKey, Run};
-use fugato_model::RelPath;
+use fugato_engine::{Access, Completion, Effect, EffectKey, Purpose, Run};
 use fugato_model::chat::{Message, ToolCall, ToolSpec};
-use serde_json::json;
-use std::collections::HashMap;
+use fugato_model::{Digest, RelPath, words};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
@@ -25,8 +27,22 @@ pub struct World {
     pub scratch: PathBuf,
     /// The environment of programs; what must stay secret is not in it.
     pub env: Vec<(OsString, OsString)>,
-    /// Conversations in the form they are sent; grows with each agent, never rebuilt.
-    transcripts: Mutex<HashMap<u32, Arc<tokio::sync::Mutex<Transcript>>>>,
+    /// The skills agents may read.
+    pub shelf: Shelf,
+    /// Where long results go; set by the session.
+    store: OnceLock<Store>,
+    /// Conversations in the form they are sent; grows with each agent, rebuilt only when it was compacted.
+    transcripts: Mutex<HashMap<u32, Conversation>>,
+    /// What models are told of their tools, by access and whether there are skills: written once.
+    specs: Mutex<HashMap<(bool, bool), Specs>>,
+}
+
+type Specs = Arc<[ToolSpec]>;
+
+#[derive(Clone, Debug)]
+struct Conversation {
+    compactions: u32,
+    transcript: Arc<tokio::sync::Mutex<Transcript>>,
 }
 
 /// What became of an effect. No completion: it was stopped and nothing is known.
@@ -45,7 +61,28 @@ impl World {
         env: impl Iterator<Item = (OsString, OsString)>,
     ) -> Self {
         let env = env.filter(|(name, _)| !is_secret(&name.to_string_lossy())).collect();
-        Self { models, skill_dir, project, scratch, env, transcripts: Mutex::default() }
+        Self {
+            models,
+            skill_dir,
+            project,
+            scratch,
+            env,
+            shelf: Shelf::empty(),
+            store: OnceLock::new(),
+            transcripts: Mutex::default(),
+            specs: Mutex::default(),
+        }
+    }
+
+    #[must_use]
+    pub fn with_skills(mut self, shelf: Shelf) -> Self {
+        self.shelf = shelf;
+        self
+    }
+
+    pub(super) fn attach(&self, store: &Store) {
+        // A second session of the same world has the same store.
+        let _ = self.store.set(store.clone());
     }
 
     /// The work of one effect, with everything it needs taken from the run now.
@@ -84,13 +121,13 @@ impl World {
         token: CancellationToken,
     ) -> Job {
         match effect {
-            Effect::CallModel { agent, model, step, wrap_up } => {
+            Effect::CallModel { agent, model, step, purpose, max_tokens } => {
                 let (EffectKey::Model { agent: index, .. }, Some((_, state))) =
                     (key, run.agent(agent.as_str()))
                 else {
                     return Job::Model(Box::pin(async { Completion::Noop }));
                 };
-                let transcript = self.transcript(index);
+                let transcript = self.transcript(index, state.compactions);
                 // An agent has one request at a time, so nobody holds the lock now; only what is new is handed over.
                 let from = transcript.try_lock().map_or(0, |sent| sent.len());
                 let call = Call {
@@ -101,13 +138,23 @@ impl World {
                     system: state.system.clone(),
                     from,
                     messages: state.messages.get(from..).unwrap_or_default().to_vec(),
-                    access: state.access,
+                    tools: self.tool_specs(state.access, !run.spec.visible.is_empty()),
                     step: *step,
-                    wrap_up: *wrap_up,
+                    purpose: *purpose,
+                    max_tokens: *max_tokens,
                     live,
                 };
                 let models = self.models.clone();
                 Job::Model(Box::pin(async move { ask(&models, &transcript, call).await }))
+            }
+            Effect::RunTool { call, .. } if call.name.starts_with("skill_") => {
+                let (call, visible, pinned) =
+                    (call.clone(), run.spec.visible.clone(), run.skills_used.clone());
+                Job::Process(Box::pin(async move { self.skill_tool(call, visible, pinned).await }))
+            }
+            Effect::RunTool { call, .. } if call.name == "read_value" => {
+                let (value, arguments) = (named_value(call, run), call.arguments.clone());
+                Job::Process(Box::pin(async move { self.read_value(value, arguments).await }))
             }
             Effect::RunTool { agent, call, .. } => {
                 let access = run.agent(agent.as_str()).map_or(Access::ReadOnly, |(_, state)| state.access);
@@ -115,20 +162,37 @@ impl World {
                 Job::Process(Box::pin(async move { self.tool(&agent, &call, access, token, live).await }))
             }
             Effect::RunScript { node, skill, entry, arguments, .. } => {
-                let (node, skill, entry, arguments) =
-                    (node.clone(), skill.clone(), entry.clone(), arguments.clone());
-                Job::Process(Box::pin(async move {
-                    self.script(&node, &skill, &entry, &arguments, token, live).await
-                }))
+                let script = Script {
+                    node: node.clone(),
+                    pinned: run.spec.digests.get(&format!("{skill}/{entry}")).copied(),
+                    skill: skill.clone(),
+                    entry: entry.clone(),
+                    arguments: arguments.clone(),
+                };
+                Job::Process(Box::pin(async move { self.script(&script, token, live).await }))
             }
             Effect::Noop => Job::Model(Box::pin(async { Completion::Noop })),
         }
     }
 
-    fn transcript(&self, agent: u32) -> Arc<tokio::sync::Mutex<Transcript>> {
+    fn transcript(&self, agent: u32, compactions: u32) -> Arc<tokio::sync::Mutex<Transcript>> {
+        let new = || Conversation { compactions, transcript: Arc::default() };
         // A poisoned map is still a map: the panic was elsewhere.
         let mut all = self.transcripts.lock().unwrap_or_else(PoisonError::into_inner);
-        all.entry(agent).or_insert_with(|| Arc::new(tokio::sync::Mutex::new(Transcript::new()))).clone()
+        let known = all.entry(agent).or_insert_with(new);
+        if known.compactions != compactions {
+            *known = new();
+        }
+        known.transcript.clone()
+    }
+
+    /// World tools of the access, the skill tools if there are skills, then the engine's own.
+    fn tool_specs(&self, access: Access, has_skills: bool) -> Specs {
+        let mut known = self.specs.lock().unwrap_or_else(PoisonError::into_inner);
+        known
+            .entry((access == Access::ReadWrite, has_skills))
+            .or_insert_with(|| tool_specs(access, has_skills))
+            .clone()
     }
 
     fn context(&self, access: Access) -> ToolContext {
@@ -157,27 +221,74 @@ impl World {
         let mut tell = |text: &str| {
             let _ = live.send(Notice::Live { agent: agent.to_owned(), text: text.to_owned() });
         };
-        let outcome = tools::perform(call, &context, token, &mut tell).await;
-        Completion::Tool { content: outcome.content, is_error: outcome.is_error }
+        let mut outcome = tools::perform(call, &context, token, &mut tell).await;
+        if let Some(whole) = outcome.full.take()
+            && let Some(digest) = self.keep(whole).await
+        {
+            outcome.content.push_str(&format!("\n[the whole result: read_value with ref {digest}]"));
+        }
+        Completion::Tool { content: outcome.content, is_error: outcome.is_error, used: None }
+    }
+
+    /// Puts what did not fit into a conversation beside the log. Without it the answer is still true, only shorter.
+    async fn keep(&self, whole: Vec<u8>) -> Option<Digest> {
+        let store = self.store.get()?.clone();
+        tokio::task::spawn_blocking(move || store.put_blob(&whole).ok()).await.ok().flatten()
+    }
+
+    async fn skill_tool(
+        self: Arc<Self>,
+        call: ToolCall,
+        visible: String,
+        pinned: BTreeMap<String, Digest>,
+    ) -> Completion {
+        let work = tokio::task::spawn_blocking(move || self.shelf.call(&call, &visible, &pinned));
+        match work.await {
+            Ok(given) => {
+                Completion::Tool { content: given.content, is_error: given.is_error, used: given.used }
+            }
+            Err(error) => told(Err(format!("the tool broke off: {error}"))),
+        }
+    }
+
+    async fn read_value(self: Arc<Self>, value: Named, arguments: Value) -> Completion {
+        let work = tokio::task::spawn_blocking(move || match value {
+            Named::Text { name, text } => shelf::page(&name, text.as_bytes(), &arguments),
+            Named::Blob(digest) => {
+                let reader = self.store.get().and_then(|store| store.reader().ok());
+                let bytes = reader.and_then(|reader| reader.blob(&digest).ok());
+                let bytes = bytes.ok_or_else(|| format!("there is no value `{digest}`"))?;
+                shelf::page(&digest.to_string(), &bytes, &arguments)
+            }
+            Named::Unknown(name) => {
+                Err(format!("there is no value `{name}`; expected artifact:NAME or sha256:…"))
+            }
+        });
+        told(work.await.unwrap_or_else(|error| Err(format!("the tool broke off: {error}"))))
     }
 
     async fn script(
         &self,
-        node: &str,
-        skill: &str,
-        entry: &str,
-        arguments: &serde_json::Value,
+        script: &Script,
         token: CancellationToken,
         live: UnboundedSender<Notice>,
     ) -> Completion {
         let failed = |message| Completion::ScriptFailed { message };
-        let (Ok(skill), Ok(entry)) = (RelPath::parse(skill), RelPath::parse(entry)) else {
-            return failed(fugato_model::words!("the script's path is not usable", "脚本路径无法使用"));
+        let (Ok(skill), Ok(entry)) = (RelPath::parse(&script.skill), RelPath::parse(&script.entry)) else {
+            return failed(words!("the script's path is not usable", "脚本路径无法使用"));
         };
         let dir = self.skill_dir.join(skill.as_str());
+        if let Some(pinned) = script.pinned
+            && super::start::digest_of(&dir, &entry).is_some_and(|found| found != pinned)
+        {
+            return failed(words!(
+                "the script `{entry}` was changed since this run was created; `fugato rerun` uses the new one",
+                "脚本 `{entry}` 在本次运行创建后已被修改；使用新脚本请执行 `fugato rerun`"
+            ));
+        }
         let context = self.context(Access::ReadWrite);
-        let _ = live.send(Notice::Live { agent: node.to_owned(), text: String::new() });
-        match tools::script::run(&dir, &entry, arguments, &context, token).await {
+        let _ = live.send(Notice::Live { agent: script.node.clone(), text: String::new() });
+        match tools::script::run(&dir, &entry, &script.arguments, &context, token).await {
             Ok(stdout) => Completion::Script { stdout },
             Err(failure) => failed(failure.words()),
         }
@@ -195,6 +306,40 @@ enum Job {
     Process(std::pin::Pin<Box<dyn Future<Output = Completion> + Send>>),
 }
 
+/// A script to run, with what it was when the run was created.
+struct Script {
+    node: String,
+    skill: String,
+    entry: String,
+    arguments: Value,
+    pinned: Option<Digest>,
+}
+
+/// What `read_value` was asked for.
+enum Named {
+    Text { name: String, text: String },
+    Blob(Digest),
+    Unknown(String),
+}
+
+fn named_value(call: &ToolCall, run: &Run) -> Named {
+    let name = call.arguments.get("ref").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let variable = name.strip_prefix("artifact:").and_then(|variable| run.variables.get(variable));
+    match (variable, name.parse::<Digest>()) {
+        (Some(Value::String(text)), _) => Named::Text { text: text.clone(), name },
+        (Some(value), _) => {
+            Named::Text { text: serde_json::to_string_pretty(value).unwrap_or_default(), name }
+        }
+        (None, Ok(digest)) => Named::Blob(digest),
+        (None, Err(_)) => Named::Unknown(name.chars().take(100).collect()),
+    }
+}
+
+fn told(result: Result<String, String>) -> Completion {
+    let is_error = result.is_err();
+    Completion::Tool { content: result.unwrap_or_else(|problem| problem), is_error, used: None }
+}
+
 /// One question to a model, with everything it needs.
 struct Call {
     run: String,
@@ -205,9 +350,10 @@ struct Call {
     /// Messages the transcript had when this was prepared, and those after them.
     from: usize,
     messages: Vec<Arc<Message>>,
-    access: Access,
+    tools: Specs,
     step: u32,
-    wrap_up: bool,
+    purpose: Purpose,
+    max_tokens: Option<u32>,
     live: UnboundedSender<Notice>,
 }
 
@@ -217,14 +363,26 @@ async fn ask(models: &Models, transcript: &tokio::sync::Mutex<Transcript>, call:
     for message in call.messages.iter().skip(known) {
         transcript.push(message.clone());
     }
-    let tools = if call.wrap_up { Vec::new() } else { tool_specs(call.access) };
+    // What only this request is told does not become part of the conversation.
+    let extended = match call.purpose {
+        Purpose::Step => None,
+        Purpose::WrapUp => Some(WRAP_UP),
+        Purpose::Summary => Some(SUMMARY),
+    };
+    let extended = extended.map(|text| {
+        let mut longer = transcript.clone();
+        longer.push(Arc::new(Message::user(text)));
+        longer
+    });
+    // The tools are named also where none may be called: a conversation that used them must define them.
+    let tool_choice = if call.purpose == Purpose::Step { ToolChoice::Auto } else { ToolChoice::None };
     let request = ModelRequest {
         model: "",
         system: &call.system,
-        transcript: &transcript,
-        tools: &tools,
-        tool_choice: ToolChoice::Auto,
-        max_tokens: None,
+        transcript: extended.as_ref().unwrap_or(&transcript),
+        tools: &call.tools,
+        tool_choice,
+        max_tokens: call.max_tokens,
         schema: None,
         about: About { run: &call.run, agent: &call.agent, skill: &call.skill, step: call.step, attempt: 0 },
     };
@@ -243,12 +401,19 @@ async fn ask(models: &Models, transcript: &tokio::sync::Mutex<Transcript>, call:
     }
 }
 
-/// World tools of the access, then the engine's own.
-fn tool_specs(access: Access) -> Vec<ToolSpec> {
+const WRAP_UP: &str = "This is your last step. Answer now with the result you have; no tool will be called.";
+const SUMMARY: &str = "The conversation is about to be shortened. Write a summary for yourself: what the task is, what \
+you did, what you found (facts, numbers, file names), what is left to do. Call no tool.";
+
+fn tool_specs(access: Access, has_skills: bool) -> Specs {
     let mut specs = tools::specs(match access {
         Access::ReadOnly => tools::Access::ReadOnly,
         Access::ReadWrite => tools::Access::ReadWrite,
     });
+    if has_skills {
+        specs.extend(shelf::specs());
+    }
+    specs.push(shelf::read_value_spec());
     specs.push(ToolSpec {
         name: "submit_result".into(),
         description: "Give the result of your task, as any JSON. This ends your work.".into(),
@@ -268,5 +433,5 @@ fn tool_specs(access: Access) -> Vec<ToolSpec> {
             "required": ["question"],
         }),
     });
-    specs
+    specs.into()
 }

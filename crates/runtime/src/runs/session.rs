@@ -1,13 +1,16 @@
 //! One run, one owner, one loop: inputs in, events out and stored, then effects started or stopped.
 
+use super::clock::Clock;
+use super::commands::{LOOK, write_answer};
 use super::journal::{self, JournalError};
 use super::perform::{Performed, World};
 use crate::store::{Batch, Lease, NewRun, Owner, Reader, RunStatus, RunSummary, Store, StoreError};
-use fugato_engine::{Change, Effect, EffectKey, Event, EventKind, Input, Refusal, Run, RunSpec};
+use fugato_engine::{Change, Command, Effect, EffectKey, Event, EventKind, Input, Refusal, Run, RunSpec};
+use fugato_model::words;
 use std::collections::{HashMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -59,10 +62,41 @@ pub struct Session {
     lease: Lease,
     world: Arc<World>,
     watcher: Watcher,
-    queue: VecDeque<Input>,
+    clock: Clock,
+    queue: VecDeque<Queued>,
+    /// Where commands of other processes are read, and the last one taken.
+    commands: Commands,
     tasks: JoinSet<Performed>,
     under_way: HashMap<EffectKey, CancellationToken>,
     live: (mpsc::UnboundedSender<Notice>, mpsc::UnboundedReceiver<Notice>),
+}
+
+/// An input, and who waits for what becomes of it.
+struct Queued {
+    input: Input,
+    asked_by: AskedBy,
+}
+
+enum AskedBy {
+    Nobody,
+    /// Whoever holds the session: a refusal is an error of theirs.
+    Caller,
+    Here(oneshot::Sender<Result<(), Refusal>>),
+    /// Another process, by the number of its command.
+    Command(i64),
+}
+
+impl From<Input> for Queued {
+    fn from(input: Input) -> Self {
+        Self { input, asked_by: AskedBy::Nobody }
+    }
+}
+
+#[derive(Default)]
+struct Commands {
+    reader: Option<Reader>,
+    stamp: Option<i64>,
+    taken: i64,
 }
 
 impl std::fmt::Debug for Session {
@@ -82,7 +116,7 @@ impl Session {
         world: Arc<World>,
         watcher: Watcher,
     ) -> Result<Self, RunError> {
-        let now = now();
+        let now = super::clock::wall();
         let (id, skill, title, parent) =
             (spec.id.clone(), spec.skill.name.clone(), spec.title.clone(), spec.parent.clone());
         let kind = EventKind::RunCreated { spec: Box::new(spec) };
@@ -100,7 +134,7 @@ impl Session {
         let lease = store.create_owned_run(new, &Owner::this_process())?;
         let mut session = Self::new(run, store, lease, world, watcher);
         (session.watcher)(Notice::Event(Arc::new(created)));
-        session.queue.push_back(Input::Go);
+        session.queue.push_back(Input::Go.into());
         Ok(session)
     }
 
@@ -118,12 +152,15 @@ impl Session {
         let run = Run::replay(&events).ok_or(JournalError::Empty)?;
         let epoch = lease.epoch;
         let mut session = Self::new(run, store, lease, world, watcher);
-        session.queue.push_back(Input::Recover { epoch });
+        session.queue.push_back(Input::Recover { epoch }.into());
         Ok(session)
     }
 
     fn new(run: Run, store: Store, lease: Lease, world: Arc<World>, watcher: Watcher) -> Self {
+        world.attach(&store);
         Self {
+            clock: Clock::start(run.last_at()),
+            commands: Commands::default(),
             run,
             store,
             lease,
@@ -142,34 +179,47 @@ impl Session {
 
     /// Puts an input before the first turn: an answer, a raised limit.
     pub fn tell(&mut self, input: Input) {
-        self.queue.push_back(input);
+        self.queue.push_back(Queued { input, asked_by: AskedBy::Caller });
     }
 
     /// Works until the run ends, waits for a person, is paused, or is told to stop.
     pub async fn drive(&mut self, mut controls: mpsc::Receiver<Control>) -> Result<End, RunError> {
+        let ended = self.work(&mut controls).await;
+        // Whatever ended it, nothing of ours goes on.
+        self.settle().await;
+        ended
+    }
+
+    async fn work(&mut self, controls: &mut mpsc::Receiver<Control>) -> Result<End, RunError> {
         // The lease is new now: a first renewal at once would only be a commit that everything waits for.
         let mut renew = tokio::time::interval_at(tokio::time::Instant::now() + RENEW, RENEW);
-        let mut asked: Vec<oneshot::Sender<Result<(), Refusal>>> = Vec::new();
+        let mut look = tokio::time::interval(LOOK);
+        look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
-            self.turn(&mut asked).await?;
+            self.turn().await?;
             if let Some(end) = self.end() {
-                self.settle().await;
-                return Ok(end);
+                // Somebody may have spoken while the last events were stored.
+                self.hear()?;
+                if self.queue.is_empty() {
+                    return Ok(end);
+                }
+                continue;
             }
+            let deadline = self.run.deadline().map(|at| self.clock.until(at));
             tokio::select! {
                 Some(done) = self.tasks.join_next() => self.take(done),
                 Some(notice) = self.live.1.recv() => (self.watcher)(notice),
                 control = controls.recv() => match control {
                     Some(Control::Input(input, reply)) => {
-                        asked.push(reply);
-                        self.queue.push_back(input);
+                        self.queue.push_back(Queued { input, asked_by: AskedBy::Here(reply) });
                     }
-                    Some(Control::Stop) => {
-                        self.settle().await;
-                        return Ok(End::Stopped);
-                    }
+                    Some(Control::Stop) => return Ok(End::Stopped),
                     None => {}
                 },
+                () = tokio::time::sleep(deadline.unwrap_or_default()), if deadline.is_some() => {
+                    self.queue.push_back(Input::Tick.into());
+                }
+                _ = look.tick() => self.hear()?,
                 _ = renew.tick() => self.lease.renew()?,
             }
             // Whatever else is ready belongs to the same commit.
@@ -179,44 +229,70 @@ impl Session {
         }
     }
 
+    /// Takes what other processes told the run.
+    fn hear(&mut self) -> Result<(), RunError> {
+        if self.commands.reader.is_none() {
+            self.commands.reader = Some(self.store.reader()?);
+        }
+        let Some(reader) = &self.commands.reader else { return Ok(()) };
+        let stamp = reader.stamp()?;
+        if self.commands.stamp == Some(stamp) {
+            return Ok(());
+        }
+        for waiting in reader.commands(&self.run.spec.id, self.commands.taken)? {
+            self.commands.taken = waiting.id;
+            let asked_by = AskedBy::Command(waiting.id);
+            let queued = match serde_json::from_str::<Command>(&waiting.body) {
+                Ok(command) => Queued { input: command.into(), asked_by },
+                // Of a later version: refused with its words, because nobody may wait for ever.
+                Err(_) => Queued { input: Input::Go, asked_by },
+            };
+            self.queue.push_back(queued);
+        }
+        self.commands.stamp = Some(stamp);
+        Ok(())
+    }
+
     /// Decides everything queued, stores it in one commit, and reconciles.
-    async fn turn(&mut self, asked: &mut Vec<oneshot::Sender<Result<(), Refusal>>>) -> Result<(), RunError> {
+    async fn turn(&mut self) -> Result<(), RunError> {
         while !self.queue.is_empty() {
-            let mut events = Vec::new();
-            let mut answers = Vec::new();
-            while let Some(input) = self.queue.pop_front() {
-                let from_person =
-                    !matches!(input, Input::Completed { .. } | Input::Go | Input::Recover { .. });
-                let decided = self.run.decide(input, now());
-                let reply = if from_person && !asked.is_empty() { Some(asked.remove(0)) } else { None };
-                match decided {
-                    Ok(new) => {
-                        events.extend(new);
-                        answers.extend(reply.map(|reply| (reply, Ok(()))));
-                    }
-                    Err(refusal) => match reply {
-                        Some(reply) => answers.push((reply, Err(refusal))),
-                        None if from_person => return Err(RunError::Refused(refusal)),
-                        None => {}
-                    },
+            let (mut events, mut replies, mut answers) = (Vec::new(), Vec::new(), Vec::new());
+            let mut refused = None;
+            while let Some(Queued { input, asked_by }) = self.queue.pop_front() {
+                let is_unknown = matches!((&input, &asked_by), (Input::Go, AskedBy::Command(_)));
+                let decided = match is_unknown {
+                    true => Err(Refusal { words: words!("unknown command", "未知命令") }),
+                    false => self.run.decide(input, self.clock.now()),
+                };
+                let decided = decided.map(|new| events.extend(new));
+                match asked_by {
+                    AskedBy::Nobody => {}
+                    AskedBy::Caller => refused = refused.or(decided.err()),
+                    AskedBy::Here(reply) => replies.push((reply, decided)),
+                    AskedBy::Command(id) => answers.push((id, write_answer(&decided))),
                 }
             }
-            self.commit(events).await?;
+            self.commit(events, answers).await?;
             // Acknowledged only after the commit. Whoever asked may be gone.
-            for (reply, answer) in answers {
+            for (reply, answer) in replies {
                 let _ = reply.send(answer);
+            }
+            if let Some(refusal) = refused {
+                return Err(RunError::Refused(refusal));
             }
             self.reconcile();
         }
         Ok(())
     }
 
-    async fn commit(&mut self, events: Vec<Event>) -> Result<(), RunError> {
-        let Some(first) = events.first() else { return Ok(()) };
+    async fn commit(&mut self, events: Vec<Event>, answers: Vec<(i64, String)>) -> Result<(), RunError> {
+        if events.is_empty() && answers.is_empty() {
+            return Ok(());
+        }
         let batch = Batch {
             run: self.run.spec.id.clone(),
             epoch: self.lease.epoch,
-            first_seq: first.seq,
+            first_seq: events.first().map_or(self.run.seq + 1, |event| event.seq),
             events: events
                 .iter()
                 .map(|event| journal::encode(event, &self.store))
@@ -224,9 +300,10 @@ impl Session {
             summary: Some(RunSummary {
                 status: status_of(&self.run),
                 title: None,
-                updated_at: now(),
+                updated_at: self.clock.now(),
                 details: None,
             }),
+            answers,
         };
         self.store.append(batch).await?;
         for event in events {
@@ -256,7 +333,7 @@ impl Session {
         let Some(effect) = self.run.effect(key) else { return };
         if *effect == Effect::Noop {
             let completion = fugato_engine::Completion::Noop;
-            self.queue.push_back(Input::Completed { key, completion });
+            self.queue.push_back(Input::Completed { key, completion }.into());
             return;
         }
         let token = CancellationToken::new();
@@ -270,7 +347,7 @@ impl Session {
         let Ok(Performed { key, completion }) = done else { return };
         self.under_way.remove(&key);
         if let Some(completion) = completion {
-            self.queue.push_back(Input::Completed { key, completion });
+            self.queue.push_back(Input::Completed { key, completion }.into());
         }
     }
 
@@ -282,7 +359,7 @@ impl Session {
         if !self.under_way.is_empty() || !self.queue.is_empty() {
             return None;
         }
-        if self.run.questions.iter().any(|question| question.answer.is_none()) {
+        if self.run.open_questions().next().is_some() {
             return Some(End::AwaitingInput);
         }
         (self.run.status() == "paused").then_some(End::Paused)
@@ -316,10 +393,4 @@ fn status_of(run: &Run) -> RunStatus {
         // Waiting for a person, or for a larger budget: nobody need be alive for that.
         other => RunStatus::from(other),
     }
-}
-
-/// Milliseconds since 1970.
-pub(super) fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

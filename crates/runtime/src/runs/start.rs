@@ -1,14 +1,15 @@
 //! From an installed skill and what a person typed to a run that can be created: everything read now is pinned.
 
-use super::session::now;
+use super::clock::wall;
 use crate::{FileError, SkillDir, read_phases};
 use fugato_engine::planner::{self, SubSkillFacts};
-use fugato_engine::{EffectClass, Limits, Plan, RunSpec, SkillPin};
-use fugato_model::{Diagnostic, RelPath, Words, words};
+use fugato_engine::{EffectClass, Limits, Plan, Rate, RunSpec, SkillPin, Work};
+use fugato_model::{Diagnostic, Digest, RelPath, Words, words};
 use fugato_skill::phases::prompt;
 use fugato_skill::{Installed, SkillText, dates, read_frontmatter};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// What a person asked for.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +21,10 @@ pub struct Started {
     pub limits: Limits,
     /// System text for every agent: the catalog of the skills it may read.
     pub catalog: String,
+    /// Names of those skills, one per line.
+    pub visible: String,
+    /// Prices of the models the run may call.
+    pub rates: BTreeMap<String, Rate>,
     /// Offset of local time from UTC in seconds.
     pub utc_offset: i32,
 }
@@ -58,7 +63,7 @@ pub fn plan_run(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Di
         None => (Plan::default(), BTreeMap::new(), Some(prompt::body(&text).trim().to_owned()), false),
     };
     let diagnostics = read.diagnostics;
-    let now = now();
+    let now = wall();
     let today = dates::Date::from_unix(now / 1000, started.utc_offset);
     let mut context = nulls;
     context.insert("ARGUMENTS".into(), started.arguments.clone().into());
@@ -66,7 +71,7 @@ pub fn plan_run(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Di
     let target = dates::target_date(&started.arguments, today);
     context.insert("TARGET_DATE".into(), target.to_string().into());
     context.extend(started.sets.clone());
-    let spec = RunSpec {
+    let mut spec = RunSpec {
         id: new_id(now),
         title: title(&name, &started.arguments),
         skill: SkillPin { name, dir: skill.dir.display().to_string(), digest: skill.digest },
@@ -78,8 +83,11 @@ pub fn plan_run(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Di
         debug,
         parent: None,
         catalog: started.catalog.clone(),
-        digests: BTreeMap::new(),
+        visible: started.visible.clone(),
+        rates: started.rates.clone(),
+        ..RunSpec::default()
     };
+    spec.digests = digests(&skill.dir, &spec.plan);
     Ok((spec, diagnostics))
 }
 
@@ -105,6 +113,25 @@ fn facts(dir: &SkillDir, path: &RelPath) -> SubSkillFacts {
         _ => None,
     };
     SubSkillFacts { instructions: prompt::body(&text).trim().to_owned(), entry: field("fugato-run"), class }
+}
+
+/// What every script of the plan contains now: it is run as that, or not at all.
+fn digests(dir: &Path, plan: &Plan) -> BTreeMap<String, Digest> {
+    let scripts = plan.nodes.iter().filter_map(|node| match &node.work {
+        Work::Script { skill, entry, .. } => Some((skill, entry)),
+        _ => None,
+    });
+    scripts
+        .filter_map(|(skill, entry)| {
+            let path = RelPath::parse(entry).ok()?;
+            Some((format!("{skill}/{entry}"), digest_of(&dir.join(skill), &path)?))
+        })
+        .collect()
+}
+
+pub(super) fn digest_of(dir: &Path, file: &RelPath) -> Option<Digest> {
+    let bytes = SkillDir::open(dir).and_then(|dir| dir.read(file)).ok()?;
+    Some(fugato_skill::digest_bytes(&bytes))
 }
 
 fn title(name: &str, arguments: &str) -> String {

@@ -4,6 +4,7 @@
 //! disk ends them all.
 
 use super::chunk;
+use super::command;
 use super::lease::{now, signed, unsigned};
 use super::queue::{Job, Work};
 use super::row::{Batch, NewRun, RunSummary, is_run_id};
@@ -70,6 +71,8 @@ impl<'c> Group<'c> {
             return Ok(Err(refusal));
         }
         open.add(batch);
+        command::answer(self.connection, batch)
+            .map_err(|error| StoreError::sql(&self.place.database, &error))?;
         if open.pending.body.len() > chunk::FULL_AT {
             write(self.connection, open).map_err(|error| self.sql(&error))?;
         }

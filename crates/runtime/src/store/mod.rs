@@ -9,6 +9,7 @@
 mod archive;
 mod blobs;
 mod chunk;
+mod command;
 mod error;
 mod events;
 pub mod faults;
@@ -27,6 +28,7 @@ mod schema;
 mod writer;
 
 pub use archive::{ExportError, Imported, export_run, import_run};
+pub use command::Waiting;
 pub use error::StoreError;
 pub use events::Events;
 pub use lease::{Lease, LeaseRow, Owner};

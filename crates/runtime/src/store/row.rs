@@ -78,6 +78,8 @@ pub struct Batch {
     /// Each one JSON document.
     pub events: Vec<Vec<u8>>,
     pub summary: Option<RunSummary>,
+    /// Commands of other processes that these events answer, by number: recorded together or not at all.
+    pub answers: Vec<(i64, String)>,
 }
 
 /// A run to be: its row and its first events (numbered from 1) appear together.

@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 const APPLICATION_ID: i64 = 0x4675_6761;
 
 /// Step `n` (from 1) leads from schema `n - 1` to schema `n`. Steps are never edited after a release.
-pub const MIGRATIONS: &[&str] = &["
+pub const MIGRATIONS: &[&str] = &[
+    "
     CREATE TABLE runs (
         no INTEGER PRIMARY KEY AUTOINCREMENT,
         id TEXT NOT NULL UNIQUE,
@@ -44,7 +45,18 @@ pub const MIGRATIONS: &[&str] = &["
         name TEXT PRIMARY KEY,
         run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE
     ) WITHOUT ROWID;
-"];
+",
+    "
+    CREATE TABLE commands (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+        body TEXT NOT NULL,
+        issued_at INTEGER NOT NULL,
+        answer TEXT
+    );
+    CREATE INDEX commands_open ON commands (run, id) WHERE answer IS NULL;
+",
+];
 
 /// How long a writer waits for another process to finish its transaction.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -21,7 +21,7 @@ pub(super) fn new_run(id: &str) -> NewRun {
 pub(super) fn batch(run: &str, epoch: u64, first_seq: u64, count: u64) -> Batch {
     let events =
         (first_seq..first_seq + count).map(|seq| format!("{{\"seq\":{seq}}}").into_bytes()).collect();
-    Batch { run: run.to_owned(), epoch, first_seq, events, summary: None }
+    Batch { run: run.to_owned(), epoch, first_seq, events, summary: None, answers: Vec::new() }
 }
 
 fn seqs(reader: &Reader, run: &str, from: u64, limit: u64) -> Vec<u64> {
@@ -606,7 +606,7 @@ fn a_store_of_a_newer_program_or_no_store_at_all_is_refused_and_left_alone() {
     let connection = Connection::open(&database).unwrap();
     connection.pragma_update(None, "user_version", 99).unwrap();
     drop(connection);
-    let expected = StoreError::Newer { path: database.clone(), found: 99, supported: 1 };
+    let expected = StoreError::Newer { path: database.clone(), found: 99, supported: schema::current() };
     assert_eq!(Store::open(dir.path()).unwrap_err(), expected);
     assert_eq!(Reader::open(dir.path()).unwrap_err(), expected);
 
@@ -631,25 +631,25 @@ fn a_migration_keeps_a_backup_and_one_that_fails_changes_nothing() {
     let Fixture { dir, store, lease } = one_run(Faults::none());
     let place = Place::new(dir.path());
     let turn = place.prepare().unwrap();
-    let first = schema::MIGRATIONS[0];
-    let better = [first, "ALTER TABLE runs ADD COLUMN mood TEXT"];
+    let next = |step| [schema::MIGRATIONS, &[step]].concat();
+    let better = next("ALTER TABLE runs ADD COLUMN mood TEXT");
     let busy = schema::open_to_write(&place, &turn, &better).unwrap_err();
     assert_eq!(busy, StoreError::Busy { path: place.database.clone() }, "while an older program has it open");
     turn.unlock().unwrap();
     drop((store, lease));
 
-    let broken = [first, "ALTER TABLE runs ADD COLUMN mood TEXT; UPDATE runs SET mood = nothing()"];
+    let broken = next("ALTER TABLE runs ADD COLUMN mood TEXT; UPDATE runs SET mood = nothing()");
     schema::open_to_write(&place, &turn, &broken).unwrap_err();
     turn.unlock().unwrap();
     let store = Store::open(dir.path()).unwrap();
-    assert_eq!(store.reader().unwrap().last_seq("run_a").unwrap(), 1, "still schema 1, still whole");
+    assert_eq!(store.reader().unwrap().last_seq("run_a").unwrap(), 1, "still the old schema, still whole");
     drop(store);
 
     let connection = schema::open_to_write(&place, &turn, &better).unwrap();
-    assert_eq!(schema::identity(&connection).unwrap().0, 2);
+    assert_eq!(schema::identity(&connection).unwrap().0, schema::current() + 1);
     connection.execute("UPDATE runs SET mood = 'fine'", []).unwrap();
-    let backup = Connection::open(place.backup(1)).unwrap();
-    assert_eq!(schema::identity(&backup).unwrap().0, 1);
+    let backup = Connection::open(place.backup(schema::current())).unwrap();
+    assert_eq!(schema::identity(&backup).unwrap().0, schema::current());
     let runs: i64 = backup.query_row("SELECT count(*) FROM runs", [], |row| row.get(0)).unwrap();
     assert_eq!(runs, 1);
 }

@@ -10,10 +10,11 @@
 //! mode at all, the answer is nothing, and every [`Why`] says so ([`Why::Closed`]).
 
 use super::why::{By, Level, Why};
-use crate::profile::{Agent, Entry, Mode, Profile, SkillsBlock, Standing};
+use crate::profile::{Agent, AgentRole, Entry, Mode, Profile, SkillsBlock, Standing};
 use crate::{Installed, Inventory};
-use fugato_model::SkillName;
+use fugato_model::{AgentId, SkillName};
 use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 
 /// Resolves one agent of one mode.
 pub fn resolve<'a>(
@@ -42,6 +43,39 @@ pub fn resolve<'a>(
         resolution.deny(Level::Agent, agent.skills.as_ref());
     }
     resolution
+}
+
+/// What an agent sees when no policy speaks of it: everything.
+pub fn unrestricted(inventory: &Inventory) -> Resolution<'_> {
+    static AGENT: LazyLock<Agent> = LazyLock::new(|| Agent {
+        id: AgentId::main(),
+        role: AgentRole::Single,
+        description: None,
+        system_prompt: None,
+        user_prompt_template: None,
+        model: None,
+        preset: None,
+        tools: None,
+        max_rounds: None,
+        optional: false,
+        pointer: String::new(),
+        skills: None,
+        standing: Standing::Sound,
+        place: Default::default(),
+    });
+    Resolution {
+        inventory,
+        mode: Mode::Single,
+        agent: &AGENT,
+        mode_block: None,
+        state: State::Open,
+        granted: Vec::new(),
+        by_name: HashMap::new(),
+        star: Some((Level::Mode, None)),
+        denied: HashMap::new(),
+        deny_all: None,
+        replaced: HashMap::new(),
+    }
 }
 
 /// What one agent may see. Cheap to make, lazy to iterate.

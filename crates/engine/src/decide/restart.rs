@@ -1,0 +1,61 @@
+//! The operator has a node begin again: whoever works on it is stopped, and another attempt starts.
+
+use super::{Recorder, refuse, refuse_if_ended};
+use crate::event::{EventKind, Target, Verb, Verdict};
+use crate::input::Refusal;
+use crate::run::NodeStatus;
+use fugato_model::words;
+
+pub fn restart(recorder: &mut Recorder<'_>, target: &Target) -> Result<(), Refusal> {
+    refuse_if_ended(recorder.run)?;
+    let Target::Agent(path) = target else {
+        return refuse(words!("restart names one node, not `all`", "restart 只能针对一个节点，不能是 `all`"));
+    };
+    let node = find(recorder, path.as_str())?;
+    match recorder.run.node(node).map(|state| state.status) {
+        Some(NodeStatus::Running) => {}
+        Some(NodeStatus::Uncertain) => {
+            return refuse(words!(
+                "`{path}` may or may not have taken effect: answer its question first",
+                "`{path}` 是否已生效尚不确定：请先回答它的问题"
+            ));
+        }
+        Some(NodeStatus::Done | NodeStatus::Null | NodeStatus::Failed) => {
+            let run = &recorder.run.spec.id;
+            return refuse(words!(
+                "`{path}` has finished; begin again from it: fugato rerun {run} --from {path}",
+                "`{path}` 已结束；从它重新开始：fugato rerun {run} --from {path}"
+            ));
+        }
+        _ => return refuse(words!("`{path}` has not started", "`{path}` 尚未开始")),
+    }
+    let generation = recorder.run.generation + 1;
+    let target = target.clone();
+    recorder.emit(EventKind::DirectiveRecorded { generation, verb: Verb::Restart, target, text: None });
+    let works = |agent: &crate::AgentState| agent.node == Some(node) && agent.is_live();
+    let agent = (0u32..).zip(&recorder.run.agents).find(|(_, agent)| works(agent)).map(|(at, _)| at);
+    if let Some(agent) = agent {
+        recorder.emit(EventKind::AgentStopped { agent, verdict: Verdict::Cancelled });
+        recorder.emit(EventKind::DirectiveApplied { generation, agent });
+    }
+    recorder.emit(EventKind::NodeRestarted { node });
+    Ok(())
+}
+
+/// By the name of the node, or of an agent that works on it.
+fn find(recorder: &Recorder<'_>, path: &str) -> Result<u32, Refusal> {
+    let run = &recorder.run;
+    let by_id = (0u32..).zip(&run.spec.plan.nodes).find(|(_, node)| node.id == path).map(|(at, _)| at);
+    match by_id.or_else(|| run.agent(path).and_then(|(_, agent)| agent.node)) {
+        Some(node) => Ok(node),
+        None => {
+            let known = run.spec.plan.nodes.iter().map(|node| node.id.as_str());
+            let near = fugato_model::nearest(path, known).map(str::to_owned);
+            let (hint_en, hint_zh) = match near {
+                Some(near) => (format!("; did you mean `{near}`?"), format!("；是不是 `{near}`？")),
+                None => (String::new(), String::new()),
+            };
+            refuse(words!("there is no node `{path}`{hint_en}", "没有节点 `{path}`{hint_zh}"))
+        }
+    }
+}

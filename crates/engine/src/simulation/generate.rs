@@ -1,0 +1,243 @@
+//! Everything random about a simulated run: its plan, what the outside world answers, what people say, how the clock
+//! jumps. A new kind of work, input or outcome is added here and nowhere else in the simulation.
+
+use crate::*;
+use fugato_model::chat::{Answer, Message, ModelFault, Part, Role, StopReason, ToolCall, Usage};
+use fugato_model::words;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// A stream of numbers from a seed.
+#[derive(Clone, Debug)]
+pub struct Dice(u64);
+
+impl Dice {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(0x1234_5678_9abc_def1))
+    }
+
+    pub fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// Below `sides`, which is at least 1.
+    pub fn below(&mut self, sides: usize) -> usize {
+        usize::try_from(self.roll() % sides as u64).unwrap()
+    }
+
+    pub fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+
+    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+}
+
+/// A run nobody has thought of.
+pub fn spec(dice: &mut Dice) -> RunSpec {
+    let single = dice.one_in(12);
+    let nodes = if single { Vec::new() } else { nodes(dice) };
+    let limits = Limits {
+        concurrent: 1 + u32::try_from(dice.below(4)).unwrap(),
+        steps: 2 + u32::try_from(dice.below(6)).unwrap(),
+        calls_per_answer: 1 + u32::try_from(dice.below(4)).unwrap(),
+        tokens: dice.one_in(4).then(|| 50 * (1 + dice.roll() % 20)),
+        wall_ms: dice.one_in(6).then(|| dice.roll() % 200),
+        context_tokens: if dice.one_in(3) { 300 } else { 120_000 },
+        ..Limits::default()
+    };
+    RunSpec {
+        id: "run_simulated".into(),
+        skill: SkillPin { name: "s".into(), dir: "/s".into(), digest: None },
+        title: "t".into(),
+        plan: Plan {
+            phases: vec![Phase { name: "p".into(), parallel: true, depends_on: Vec::new() }],
+            nodes,
+        },
+        single: single.then(|| "Do it.".to_owned()),
+        context: BTreeMap::from([("ARGUMENTS".to_owned(), json!("today"))]),
+        limits,
+        model: "script:x".into(),
+        ..RunSpec::default()
+    }
+}
+
+fn nodes(dice: &mut Dice) -> Vec<PlanNode> {
+    let count = 1 + dice.below(8);
+    let mut nodes: Vec<PlanNode> = Vec::new();
+    for at in 0..count {
+        let mut after: Vec<u32> = Vec::new();
+        for _ in 0..dice.below(3).min(at) {
+            after.push(u32::try_from(dice.below(at)).unwrap());
+        }
+        after.sort_unstable();
+        after.dedup();
+        let work = work(dice);
+        let output = (!matches!(work, Work::Gate | Work::Noop)).then(|| format!("V{at}"));
+        let known = nodes.iter().filter_map(|node: &PlanNode| node.output.clone()).collect::<Vec<_>>();
+        let requires = match known.is_empty() || !dice.one_in(6) {
+            true => Vec::new(),
+            false => {
+                vec![Requirement { name: dice.pick(&known).clone(), may_be_null: dice.one_in(2) }]
+            }
+        };
+        nodes.push(PlanNode {
+            id: format!("n{at}"),
+            phase: 0,
+            after,
+            work,
+            output,
+            requires,
+            optional: !dice.one_in(4),
+            fallback_inline: dice.one_in(3),
+            on_error: None,
+        });
+    }
+    nodes
+}
+
+fn work(dice: &mut Dice) -> Work {
+    let template = |text: &str| fugato_skill::interpolate::Template::parse(text, 0).unwrap();
+    match dice.below(9) {
+        0 => Work::Noop,
+        1 => Work::Gate,
+        2 | 3 => Work::Inline {
+            section: template("Ask {{ARGUMENTS}}"),
+            sets: if dice.one_in(2) { vec!["SET".into()] } else { Vec::new() },
+        },
+        4 | 5 => Work::Script {
+            skill: "s".into(),
+            entry: "main.sh".into(),
+            class: *dice.pick(&[EffectClass::Read, EffectClass::Idempotent, EffectClass::Once]),
+            instructions: "do".into(),
+            // One that cannot be rendered: the failure happens before anything starts.
+            args: template(if dice.one_in(12) { "{{NOBODY.x}}" } else { "{{ARGUMENTS}}" }),
+        },
+        _ => Work::Agent {
+            agent_type: "explore".into(),
+            access: *dice.pick(&[Access::ReadOnly, Access::ReadWrite]),
+            skill: "s".into(),
+            instructions: "do".into(),
+            args: template("{{ARGUMENTS}}"),
+            relevant: Vec::new(),
+            schema: None,
+            model: None,
+        },
+    }
+}
+
+/// What the world answers. In a calm world everything succeeds at the first try.
+pub fn completion(effect: &Effect, calm: bool, dice: &mut Dice) -> Completion {
+    match effect {
+        Effect::CallModel { .. } if calm => says("{\"calm\": true}"),
+        Effect::CallModel { .. } => model(dice),
+        Effect::RunTool { .. } => {
+            Completion::Tool { content: "ok".into(), is_error: dice.one_in(5), used: None }
+        }
+        Effect::RunScript { .. } if !calm && dice.one_in(5) => {
+            Completion::ScriptFailed { message: words!("no", "否") }
+        }
+        Effect::RunScript { .. } if !calm && dice.one_in(8) => {
+            Completion::Script { stdout: "{\"success\": false, \"message\": \"no\"}".into() }
+        }
+        Effect::RunScript { node, .. } => Completion::Script { stdout: format!("{{\"by\": \"{node}\"}}") },
+        _ => Completion::Noop,
+    }
+}
+
+fn model(dice: &mut Dice) -> Completion {
+    const FAULTS: [ModelFault; 4] =
+        [ModelFault::Malformed, ModelFault::Rejected, ModelFault::Unauthorized, ModelFault::ContextOverflow];
+    match dice.below(12) {
+        0 => Completion::ModelFailed { fault: *dice.pick(&FAULTS), message: "no".into() },
+        1 => says("  "),
+        2 => calls(&[("submit_result", json!({"result": {"SET": 1}}))]),
+        3 => says("{\"success\": false, \"message\": \"gone\"}"),
+        4..=8 => {
+            let count = 1 + dice.below(4);
+            let chosen: Vec<(&str, Value)> = (0..count).map(|_| tool(dice)).collect();
+            calls(&chosen)
+        }
+        _ => says("```json\n{\"a\": [1, 2]}\n```"),
+    }
+}
+
+fn tool(dice: &mut Dice) -> (&'static str, Value) {
+    match dice.below(6) {
+        0 | 1 => ("ask_user", json!({"question": "?", "options": ["a", "b"]})),
+        2 => ("Read", json!({"path": "a"})),
+        3 => ("Bash", json!({"command": "date"})),
+        4 => ("Write", json!({"path": "a", "content": "b"})),
+        _ => ("Nothing", json!([])),
+    }
+}
+
+fn says(text: &str) -> Completion {
+    answered(Message::assistant(text), StopReason::EndTurn)
+}
+
+fn calls(calls: &[(&str, Value)]) -> Completion {
+    let parts = calls.iter().enumerate().map(|(at, (name, arguments))| {
+        Part::ToolCall(ToolCall { id: format!("c{at}"), name: (*name).into(), arguments: arguments.clone() })
+    });
+    answered(Message { role: Role::Assistant, parts: parts.collect() }, StopReason::ToolUse)
+}
+
+fn answered(message: Message, stop: StopReason) -> Completion {
+    let usage = Usage { input_tokens: Some(10), output_tokens: Some(5), ..Usage::default() };
+    Completion::Answered { answer: Box::new(Answer { message, stop, usage }), micro_usd: Some(10) }
+}
+
+/// What people and other programs say, sensible or not.
+pub fn input(run: &Run, dice: &mut Dice) -> Input {
+    let target = |dice: &mut Dice| match (dice.below(5), run.agents.len()) {
+        (0, _) => Target::Agent(AgentPath::new("ghost")),
+        (1 | 2, _) | (_, 0) => Target::All,
+        (_, agents) => Target::Agent(run.agents[dice.below(agents)].path.clone()),
+    };
+    match dice.below(12) {
+        10 => Input::Tick,
+        11 => direct(Verb::Restart, target(dice)),
+        0 | 1 => direct(Verb::Pause, target(dice)),
+        2 | 3 => direct(Verb::Resume, target(dice)),
+        4 => direct(Verb::Redirect, target(dice)),
+        5 => match target(dice) {
+            Target::All if !dice.one_in(4) => Input::Go,
+            chosen => direct(Verb::Cancel, chosen),
+        },
+        6 => Input::Send { to: target(dice), from: "user".into(), text: "look".into() },
+        7 => Input::Raise { limits: raised(run) },
+        _ => {
+            let question = u32::try_from(dice.below(run.questions.len() + 1)).unwrap();
+            let answer = (*dice.pick(&["repeat", "done", "fail", "林"])).to_owned();
+            Input::Answer { question, answer }
+        }
+    }
+}
+
+pub fn direct(verb: Verb, target: Target) -> Input {
+    Input::Direct { verb, target, text: Some("another task".into()) }
+}
+
+/// Room for everything that is left.
+pub fn raised(run: &Run) -> Limits {
+    let limits = run.spec.limits.clone();
+    Limits { tokens: None, micro_usd: None, wall_ms: None, steps: limits.steps + 5, ..limits }
+}
+
+/// The next reading of a clock that people, leap seconds and suspended laptops play with.
+pub fn tick(now: i64, dice: &mut Dice) -> i64 {
+    const DAY: i64 = 86_400_000;
+    match dice.below(40) {
+        0 => now - DAY,
+        1 => now + 3650 * DAY,
+        2 | 3 => now - 1000,
+        4 => now + 8 * 3_600_000,
+        _ => now + i64::try_from(dice.below(500)).unwrap(),
+    }
+}

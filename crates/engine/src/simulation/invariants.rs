@@ -1,0 +1,147 @@
+//! What must be true of every run at every moment, computed here from scratch: slowly, plainly, and apart from the
+//! bookkeeping that the engine keeps step by step.
+
+use super::generate;
+use crate::event::Asked;
+use crate::run::Question;
+use crate::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Checks a run between two commits.
+pub fn check(run: &Run, shadow: &Run, under_way: &BTreeMap<EffectKey, Effect>) {
+    let mut replayed = shadow.clone();
+    replayed.take_changes();
+    let mut live = run.clone();
+    live.take_changes();
+    assert!(live == replayed, "replay differs\n live {live:#?}\n replayed {replayed:#?}");
+    let wanted: BTreeSet<EffectKey> = run.wanted().map(|(key, _)| key).collect();
+    assert_eq!(wanted, wanted_from_scratch(run), "what is wanted");
+    assert_eq!(
+        under_way.keys().copied().collect::<BTreeSet<_>>(),
+        wanted,
+        "what is under way is what is wanted"
+    );
+    counters(run);
+    let at_work: BTreeSet<u32> = wanted.iter().filter_map(|key| node_of(run, *key)).collect();
+    let limit = run.spec.limits.concurrent as usize;
+    assert!(at_work.len() <= limit, "{} nodes at work, {limit} allowed: {wanted:?}", at_work.len());
+    if run.ended.is_none() && wanted.is_empty() {
+        assert!(way_on(run).is_some(), "stuck: {}\n{run:#?}", run.status());
+        assert_ne!(run.status(), "running", "nothing is under way, and the status does not say why");
+    }
+}
+
+/// What somebody could do so that a run goes on that does nothing. `None`: it ended, or it is stuck.
+pub fn way_on(run: &Run) -> Option<Input> {
+    if let Some((outcome, ..)) = &run.ended {
+        return (*outcome == Outcome::BudgetExhausted)
+            .then(|| Input::Raise { limits: generate::raised(run) });
+    }
+    let is_paused = run.held || run.agents.iter().any(|agent| agent.is_live() && agent.paused);
+    if is_paused {
+        return Some(generate::direct(Verb::Resume, Target::All));
+    }
+    let open = (0u32..).zip(&run.questions).find(|(_, question)| is_open(run, question));
+    open.map(|(question, _)| Input::Answer { question, answer: "repeat".into() })
+}
+
+/// Does anybody still wait for the answer?
+fn is_open(run: &Run, question: &Question) -> bool {
+    question.answer.is_none()
+        && match question.about {
+            Asked::Agent { agent, step, .. } => {
+                run.agents.get(agent as usize).is_some_and(|state| state.is_live() && state.step == step)
+            }
+            Asked::Uncertain { node } => run.nodes[node as usize].status == NodeStatus::Uncertain,
+        }
+}
+
+/// Agents and nodes as they stand say what must be under way.
+fn wanted_from_scratch(run: &Run) -> BTreeSet<EffectKey> {
+    let mut wanted = BTreeSet::new();
+    if run.ended.is_some() {
+        return wanted;
+    }
+    for (agent, state) in (0u32..).zip(&run.agents) {
+        let step = state.step;
+        match &state.turn {
+            Turn::Thinking => drop(wanted.insert(EffectKey::Model { agent, step })),
+            Turn::Acting { calls } => {
+                let asked: BTreeSet<u32> =
+                    run.questions.iter().filter_map(|question| slot_of(question, agent, step)).collect();
+                let open = (0u32..).zip(calls).filter(|(_, slot)| slot.result.is_none());
+                let tools = open.map(|(index, _)| index).filter(|index| !asked.contains(index));
+                wanted.extend(tools.map(|index| EffectKey::Tool { agent, step, index }));
+            }
+            _ => {}
+        }
+    }
+    for (node, (state, plan)) in (0u32..).zip(run.nodes.iter().zip(&run.spec.plan.nodes)) {
+        let is_effect = matches!(plan.work, Work::Noop | Work::Script { .. }) && !state.inline;
+        if state.status == NodeStatus::Running && is_effect {
+            wanted.insert(EffectKey::Node { node, attempt: state.attempt });
+        }
+    }
+    wanted
+}
+
+fn slot_of(question: &Question, of: u32, at: u32) -> Option<u32> {
+    match question.about {
+        Asked::Agent { agent, step, index } if (agent, step) == (of, at) => Some(index),
+        _ => None,
+    }
+}
+
+fn counters(run: &Run) {
+    let count = |wanted: &[NodeStatus]| {
+        u32::try_from(run.nodes.iter().filter(|node| wanted.contains(&node.status)).count()).unwrap()
+    };
+    let total = u32::try_from(run.nodes.len()).unwrap();
+    assert_eq!(run.working, count(&[NodeStatus::Running, NodeStatus::Uncertain]), "nodes at work");
+    assert_eq!(
+        run.unended,
+        total - count(&[NodeStatus::Done, NodeStatus::Null]),
+        "nodes that have not ended"
+    );
+    let ready = |inline| {
+        let nodes = (0u32..).zip(&run.nodes);
+        let chosen = nodes.filter(|(_, node)| node.status == NodeStatus::Ready && node.inline == inline);
+        chosen.map(|(at, _)| at).collect::<BTreeSet<u32>>()
+    };
+    assert_eq!((&run.ready, &run.ready_inline), (&ready(false), &ready(true)), "ready nodes");
+    assert!(run.agents.iter().all(|agent| agent.step >= agent.task_began_at));
+}
+
+fn node_of(run: &Run, key: EffectKey) -> Option<u32> {
+    match key {
+        EffectKey::Node { node, .. } => Some(node),
+        EffectKey::Model { agent, .. } | EffectKey::Tool { agent, .. } => run.agents[agent as usize].node,
+    }
+}
+
+pub fn is_once(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::RunTool { class: EffectClass::Once, .. } | Effect::RunScript { class: EffectClass::Once, .. }
+    )
+}
+
+/// The effect whose outcome an event records.
+pub fn outcome_of(kind: &EventKind, before: &Run) -> Option<EffectKey> {
+    match kind {
+        EventKind::ModelAnswered { agent, step, .. } | EventKind::ModelFailed { agent, step, .. } => {
+            Some(EffectKey::Model { agent: *agent, step: *step })
+        }
+        EventKind::ToolCompleted { agent, step, index, .. }
+        | EventKind::ToolUncertain { agent, step, index } => {
+            Some(EffectKey::Tool { agent: *agent, step: *step, index: *index })
+        }
+        EventKind::NodeCompleted { node, .. }
+        | EventKind::NodeFailed { node, .. }
+        | EventKind::NodeUncertain { node } => {
+            let attempt = before.nodes.get(*node as usize)?.attempt;
+            Some(EffectKey::Node { node: *node, attempt })
+        }
+        _ => None,
+    }
+}
