@@ -49,7 +49,8 @@ struct Side {
 impl Side {
     fn add(&mut self, told: &serde_json::Value, steps: u32) -> Result<(), BenchError> {
         let total = told.get("total_ms").and_then(serde_json::Value::as_f64).ok_or("no time was told")?;
-        let answered: Vec<f64> = serde_json::from_value(told.get("answered_at").cloned().unwrap_or_default())?;
+        let answered: Vec<f64> =
+            serde_json::from_value(told.get("answered_at").cloned().unwrap_or_default())?;
         if answered.len() != steps as usize + 1 {
             return Err(format!("{} answers instead of {}", answered.len(), steps + 1).into());
         }

@@ -92,8 +92,7 @@ pub fn dag(url: &str, tools_file: &str) -> Result<(), BenchError> {
 /// Shared with the warm measure.
 pub async fn four_calls(client: &Client, url: &str, tools: &Value) -> Result<String, BenchError> {
     let (first, second) = ([user("Find the facts.")], [user("Find the rules.")]);
-    let (facts, rules) =
-        tokio::join!(call(client, url, &first, tools), call(client, url, &second, tools));
+    let (facts, rules) = tokio::join!(call(client, url, &first, tools), call(client, url, &second, tools));
     let (facts, rules) = (facts?.text, rules?.text);
     let draft = call(client, url, &[user(&format!("Write from {facts} by {rules}."))], tools).await?.text;
     Ok(call(client, url, &[user(&format!("Check {draft}."))], tools).await?.text)
@@ -120,6 +119,25 @@ pub fn agent(url: &str, tools_file: &str, file: &str) -> Result<(), BenchError> 
         Ok::<_, BenchError>(Outcome { total_ms: crate::figure::millis(began.elapsed()), answered_at })
     })?;
     tell(&serde_json::to_value(outcome)?)
+}
+
+/// Two chains of calls that have nothing to do with each other; the first call of one is slow.
+pub fn chains(url: &str, tools_file: &str, slow: &str) -> Result<(), BenchError> {
+    let tools = tools(tools_file)?;
+    let slow: u32 = slow.parse()?;
+    begin()?.block_on(async {
+        let client = client();
+        let quick = slow / crate::skills::STRAGGLER_CHAIN;
+        let chain = async |waits: Vec<u32>| {
+            for wait in waits {
+                call(&client, url, &[user(&format!("Think: pause={wait} ms."))], &tools).await?;
+            }
+            Ok::<_, BenchError>(())
+        };
+        let steady = vec![quick; crate::skills::STRAGGLER_CHAIN as usize];
+        let (a, b) = tokio::join!(chain(vec![slow, quick]), chain(steady));
+        a.and(b)
+    })
 }
 
 /// Many calls at once, each by a task of its own.

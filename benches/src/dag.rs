@@ -77,13 +77,10 @@ fn warm(bench: &Bench, room: &Path, skill: &Path) -> Result<(Samples, Samples), 
     let (mut ours, mut bare) = (Samples::default(), Samples::default());
     for number in 0..bench.sizes.warm_runs {
         let began = Instant::now();
-        let started =
-            Started { model: MODEL.into(), limits: Limits::default(), ..Started::default() };
-        let (mut spec, _) =
-            plan_run(&installed, &started).map_err(|error| format!("{error:?}"))?;
+        let started = Started { model: MODEL.into(), limits: Limits::default(), ..Started::default() };
+        let (mut spec, _) = plan_run(&installed, &started).map_err(|error| format!("{error:?}"))?;
         spec.id = format!("run_{number}");
-        let mut session =
-            inside::create(&runtime, store.clone(), spec, world.clone(), Box::new(|_| {}))?;
+        let mut session = inside::create(&runtime, store.clone(), spec, world.clone(), Box::new(|_| {}))?;
         inside::drive(&runtime, &mut session)?;
         drop(session);
         ours.add(millis(began.elapsed()));

@@ -69,5 +69,7 @@ pub fn spec(id: &str, plan: Plan, single: Option<String>, limits: Limits) -> Run
         parent: None,
         catalog: String::new(),
         digests: BTreeMap::new(),
+        rates: BTreeMap::new(),
+        visible: String::new(),
     }
 }

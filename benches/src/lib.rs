@@ -54,7 +54,9 @@ pub fn bare_part(words: &[&str]) -> Option<Result<(), BenchError>> {
         ["bare-dag", url, tools] => bare::dag(url, tools),
         ["bare-agent", url, tools, file] => bare::agent(url, tools, file),
         ["bare-many", url, tools, count] => bare::many(url, tools, count),
+        ["bare-chains", url, tools, slow] => bare::chains(url, tools, slow),
         ["bare-journal", dir, count] => journal::part(dir, count),
+        ["bare-loop", dir, count] => journal::loop_part(dir, count),
         _ => return None,
     })
 }

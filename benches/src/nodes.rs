@@ -20,22 +20,24 @@ const RUN: &str = "run_bench";
 pub fn measure(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
     let room = bench.room("nodes")?;
     let count = bench.sizes.nodes;
-    let (mut ours, mut bare) = (Samples::default(), Samples::default());
+    let (mut ours, mut bare, mut least) = (Samples::default(), Samples::default(), Samples::default());
     for _ in 0..bench.sizes.rounds {
-        ours.add(once(bench, &room, "nodes", &bench.own, count)?);
-        bare.add(once(bench, &room, "bare-journal", &bench.bare, count)?);
+        ours.add(once(&room, "nodes", &bench.own, count)?);
+        bare.add(once(&room, "bare-journal", &bench.bare, count)?);
+        least.add(once(&room, "bare-loop", &bench.bare, count)?);
     }
     let mut figures = vec![
         Figure::new(format!("{count} nodes of a random graph"), "ms", &ours)
             .beside(&bare)
             .ratio_below(2.5)
-            .note("from creating the run to its end, every event durable"),
+            .note("from creating the run to its end, every event durable; bare: a tokio task per node"),
+        Figure::new(format!("{count} nodes, beside a loop without tasks"), "ms", &ours).beside(&least),
     ];
     let mut costs = Vec::new();
     for count in bench.sizes.node_counts {
         let mut cost = Samples::default();
         for _ in 0..bench.sizes.rounds.min(if count > 50_000 { 3 } else { 7 }) {
-            cost.add(once(bench, &room, "nodes", &bench.own, count)? * 1e3 / f64::from(count));
+            cost.add(once(&room, "nodes", &bench.own, count)? * 1e3 / f64::from(count));
         }
         figures.push(Figure::new(format!("cost per node, {count} nodes"), "µs", &cost));
         costs.push(cost.least());
@@ -50,11 +52,10 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
     Ok(figures)
 }
 
-fn once(bench: &Bench, room: &Path, part: &str, program: &Path, count: u32) -> Result<f64, BenchError> {
+fn once(room: &Path, part: &str, program: &Path, count: u32) -> Result<f64, BenchError> {
     let dir = tempfile::tempdir_in(room)?;
     let mut command = Command::new(program);
     let answer = told(command.arg(part).arg(dir.path()).arg(count.to_string()).current_dir(room))?;
-    let _ = bench;
     answer.get("total_ms").and_then(serde_json::Value::as_f64).ok_or_else(|| "no time was told".into())
 }
 
@@ -82,8 +83,7 @@ pub fn part(dir: &str, count: &str) -> Result<(), BenchError> {
     let limits = Limits { concurrent: CONCURRENT, ..Limits::default() };
     let spec = inside::spec(RUN, plan, None, limits);
     let began = Instant::now();
-    let mut session =
-        inside::create(&runtime, store, spec, inside::world(dir, ""), Box::new(|_| {}))?;
+    let mut session = inside::create(&runtime, store, spec, inside::world(dir, ""), Box::new(|_| {}))?;
     inside::drive(&runtime, &mut session)?;
     tell(&json!({"total_ms": millis(began.elapsed())}))
 }
@@ -95,18 +95,20 @@ pub fn straggler(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
     let url = bench.answering();
     let run = || timed(bench.command(&room, &url).args(["run", "./skills/bench"]));
     run()?;
-    let ideal = f64::from(slow + slow / STRAGGLER_CHAIN);
-    let mut ours = Samples::default();
+    let (mut ours, mut bare, mut ideal) = (Samples::default(), Samples::default(), Samples::default());
+    ideal.add(f64::from(slow + slow / STRAGGLER_CHAIN));
     for _ in 0..bench.sizes.rounds {
         ours.add_millis(run()?);
+        let mut command = bench.bare_command(&room);
+        command.args(["bare-chains", &url]).arg(bench.tools()).arg(slow.to_string());
+        bare.add_millis(timed(&mut command)?);
     }
-    let mut perfect = Samples::default();
-    perfect.add(ideal);
     Ok(vec![
-        Figure::new("two chains, one straggler", "ms", &ours)
-            .beside(&perfect)
+        Figure::new("two chains, one straggler, beside the ideal", "ms", &ours)
+            .beside(&ideal)
             .ratio_below(1.1)
-            .note("cold process; beside the sum of the longer chain's waits, not a program"),
+            .note("a cold process; the ideal is the waits of the longer chain, and no program"),
+        Figure::new("two chains, one straggler, beside the bare program", "ms", &ours).beside(&bare),
     ])
 }
 

@@ -40,7 +40,7 @@ impl Sizes {
         steps: 400,
         agents: 512,
         latency_ms: 50,
-        straggler_ms: 500,
+        straggler_ms: 1_000,
         runs: 1_000,
         events_per_run: 1_000,
     };

@@ -107,11 +107,7 @@ fn pause(body: &[u8]) -> Option<u64> {
 }
 
 fn text() -> String {
-    events(
-        r#"{"content":"{\"done\": "}"#,
-        r#"{"content":"true}"}"#,
-        "stop",
-    )
+    events(r#"{"content":"{\"done\": "}"#, r#"{"content":"true}"}"#, "stop")
 }
 
 fn tool_call(number: u64) -> String {

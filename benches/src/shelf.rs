@@ -60,7 +60,14 @@ fn fill(state: &Path, runs: u32, events: u32) -> Result<(), BenchError> {
         for first_seq in (1..=u64::from(events)).step_by(100) {
             let last = u64::from(events).min(first_seq + 99);
             let events = (first_seq..=last).map(event).collect();
-            drop(store.append(Batch { run: run.clone(), epoch: lease.epoch, first_seq, events, summary: None }));
+            drop(store.append(Batch {
+                run: run.clone(),
+                epoch: lease.epoch,
+                first_seq,
+                events,
+                summary: None,
+                answers: Vec::new(),
+            }));
         }
         // Its process ended without a word.
         std::mem::forget(lease);

@@ -10,10 +10,9 @@ pub fn run(words: &[&str]) -> Outcome {
     // Both are started as programs, so both must be there.
     shell::run(
         "build",
-        cargo().args(["build", "--release", "--locked", "--quiet", "--package", "fugato"]).args([
-            "--package",
-            "fugato-bench",
-        ]),
+        cargo()
+            .args(["build", "--release", "--locked", "--quiet", "--package", "fugato"])
+            .args(["--package", "fugato-bench"]),
     )?;
     let program = shell::target().join("release").join("fugato-bench");
     shell::run("whole runs beside bare programs", std::process::Command::new(program).args(words))
@@ -33,10 +32,9 @@ fn rooms() -> Outcome {
     )?;
     shell::run(
         "the store alone",
-        cargo().args(["run", "--release", "--locked", "--quiet", "--package", "fugato-runtime"]).args([
-            "--example",
-            "store_bench",
-        ]),
+        cargo()
+            .args(["run", "--release", "--locked", "--quiet", "--package", "fugato-runtime"])
+            .args(["--example", "store_bench"]),
     )?;
     shell::run("policy and skill tools", cargo().args(["bench", "--locked", "--package", "fugato-skill"]))
 }

@@ -7,6 +7,7 @@ use fugato_model::words;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 fn node(id: &str, after: &[u32], work: Work, output: Option<&str>) -> PlanNode {
     PlanNode {
@@ -78,7 +79,7 @@ struct World {
 impl World {
     fn new(spec: RunSpec) -> Self {
         let created =
-            Event { v: 1, seq: 1, at: 0, by: By::User, kind: EventKind::RunCreated { spec: Box::new(spec) } };
+            Event { v: 1, seq: 1, at: 0, by: By::User, kind: EventKind::RunCreated { spec: Arc::new(spec) } };
         let run = Run::created(&created).unwrap();
         Self { run, log: vec![created], now: 0, commits: vec![1], performed: HashMap::new() }
     }

@@ -60,7 +60,7 @@ pub fn run(args: &AnswerArgs, app: &mut App) -> Outcome {
     }
     let watching = Watching { jsonl: args.jsonl, no_input: args.no_input };
     drive(app, &watching, move |watcher| {
-        let mut session = Session::resume(store, &dir, &id, world, watcher)?;
+        let mut session = Session::take_over(store, &reader, run, world, watcher)?;
         session.tell(Input::Answer { question, answer });
         Ok(session)
     })

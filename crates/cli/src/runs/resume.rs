@@ -56,7 +56,7 @@ pub fn run(args: &ResumeArgs, app: &mut App) -> Outcome {
     let dir = state(app);
     let store = Store::open(&dir).map_err(|error| store_error(&error))?;
     drive(app, &args.how.watching(), move |watcher| {
-        let mut session = Session::resume(store, &dir, &id, world, watcher)?;
+        let mut session = Session::take_over(store, &reader, run, world, watcher)?;
         raise.into_iter().for_each(|input| session.tell(input));
         Ok(session)
     })

@@ -85,8 +85,7 @@ impl HowArgs {
         let mut limits = before.clone();
         match self.budget_usd {
             None => {}
-            Some(usd) if usd.is_finite() && (0.0..1e9).contains(&usd) =>
-            {
+            Some(usd) if usd.is_finite() && (0.0..1e9).contains(&usd) => {
                 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked range")]
                 limits.micro_usd.replace((usd * 1e6) as u64);
             }

@@ -9,7 +9,6 @@ use super::frames::{Frames, RawFrame};
 use super::status::{self, Report};
 use fugato_model::chat::{ModelFault, StopReason};
 use fugato_model::words;
-use futures_util::FutureExt;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, Url};
 use serde_json::Value;
@@ -22,6 +21,9 @@ const ERROR_BODY_BYTES: usize = 64 * 1024;
 
 /// How long a stream is read after an end marker that may be followed by usage.
 const AFTERWARDS: Duration = Duration::from_secs(1);
+
+/// How long the end of a body may come after the end marker of its stream.
+const LAST_CHUNK: Duration = Duration::from_millis(20);
 
 /// Connections, made at the first call: commands that call no model pay nothing.
 #[derive(Default)]
@@ -146,8 +148,9 @@ impl Reader<'_> {
             }
             match self.take(&mut ready, out)? {
                 Flow::End => {
-                    // The end of the body is usually here already: reading it lets the connection be used again.
-                    let _ = response.chunk().now_or_never();
+                    // The end of the body is here already or comes at once. Reading it lets the connection be used
+                    // again, which is worth more than this wait: a new one costs two or three round trips.
+                    let _ = timeout(LAST_CHUNK, response.chunk()).await;
                     return Ok(());
                 }
                 Flow::Finished => finished = true,

@@ -119,7 +119,7 @@ impl Session {
         let now = super::clock::wall();
         let (id, skill, title, parent) =
             (spec.id.clone(), spec.skill.name.clone(), spec.title.clone(), spec.parent.clone());
-        let kind = EventKind::RunCreated { spec: Box::new(spec) };
+        let kind = EventKind::RunCreated { spec: Arc::new(spec) };
         let created = Event { v: Event::VERSION, seq: 1, at: now, by: fugato_engine::By::User, kind };
         let run = Run::created(&created).ok_or(JournalError::Empty)?;
         let new = NewRun {
@@ -146,10 +146,25 @@ impl Session {
         world: Arc<World>,
         watcher: Watcher,
     ) -> Result<Self, RunError> {
-        let lease = store.acquire(id, &Owner::this_process())?;
         let reader = Reader::open(state)?.ok_or(JournalError::Empty)?;
         let events = journal::load(&reader, id)?;
         let run = Run::replay(&events).ok_or(JournalError::Empty)?;
+        drop(events);
+        Self::take_over(store, &reader, run, world, watcher)
+    }
+
+    /// Takes over a run that was read already: of its log only what came since is read.
+    pub fn take_over(
+        store: Store,
+        reader: &Reader,
+        mut run: Run,
+        world: Arc<World>,
+        watcher: Watcher,
+    ) -> Result<Self, RunError> {
+        let lease = store.acquire(&run.spec.id, &Owner::this_process())?;
+        for event in journal::load_from(reader, &run.spec.id, run.seq + 1)? {
+            run.apply(&event);
+        }
         let epoch = lease.epoch;
         let mut session = Self::new(run, store, lease, world, watcher);
         session.queue.push_back(Input::Recover { epoch }.into());
