@@ -223,7 +223,7 @@ impl World {
 
     /// The log: whole, and each answer an action of the offered ones or a text, with the tokens it took.
     fn logged(&self, id: &str) -> Outcome {
-        let output = self.fugato(&["events", id, "--json"])?;
+        let output = self.fugato(&["events", id, "--jsonl"])?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let events: Vec<Value> = text
             .lines()

@@ -16,7 +16,8 @@ cargo xtask TASK
 
   test                       format, lints, all tests, generated files, conformance suites, a real local model
   local-model                the last of these alone
-  bench                      speed and memory, with the ratio to bare programs
+  bench [--only NAME] [--json FILE]
+                             speed and memory, with the ratio to bare programs
   soak                       the property tests again, with many more cases
   fuzz [NAME] [--seconds N]  coverage-guided fuzzing (without a name: every target in turn)
   generate [--check]         everything that is derived: CLI reference, schemas, error index
@@ -28,7 +29,7 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["test"] => test::run(),
         ["local-model"] => local_model::run(),
-        ["bench"] => bench::run(),
+        ["bench", rest @ ..] => bench::run(rest),
         ["soak"] => soak::run(),
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["generate"] => generate::run(generate::Mode::Write),

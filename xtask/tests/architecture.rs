@@ -14,6 +14,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("fugato-runtime", &["fugato-model", "fugato-skill", "fugato-engine"]),
     ("fugato", &["fugato-model", "fugato-skill", "fugato-engine", "fugato-runtime"]),
     ("fugato-testkit", &["fugato-model"]),
+    ("fugato-bench", &["fugato-model", "fugato-engine", "fugato-runtime"]),
     ("xtask", &[]),
 ];
 
@@ -165,7 +166,7 @@ fn pure_rooms_name_no_file_system_clock_environment_or_randomness() {
 
 #[test]
 fn every_source_file_says_what_it_owns() {
-    for folder in ["crates", "xtask"] {
+    for folder in ["crates", "benches", "xtask"] {
         for file in sources(&root().join(folder)).iter().filter(|file| !is_test_only(file)) {
             let text = std::fs::read_to_string(file).unwrap();
             assert!(text.starts_with("//!"), "{} has no opening `//!`", file.display());

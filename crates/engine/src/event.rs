@@ -54,6 +54,13 @@ impl AgentPath {
     }
 }
 
+/// So that an agent can be looked up by what it is called.
+impl std::borrow::Borrow<str> for AgentPath {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
 impl fmt::Display for AgentPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -179,7 +186,7 @@ pub enum Target {
 #[serde(tag = "type")]
 pub enum EventKind {
     #[serde(rename = "run.created")]
-    RunCreated { spec: Box<RunSpec> },
+    RunCreated { spec: Arc<RunSpec> },
     /// Another process took the run over; effects without an outcome are looked at anew.
     #[serde(rename = "run.recovered")]
     RunRecovered { epoch: u64 },

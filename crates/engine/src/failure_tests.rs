@@ -30,7 +30,7 @@ fn begun(phases: &str, body: &str) -> Live {
         model: "m".into(),
         ..RunSpec::default()
     };
-    let kind = EventKind::RunCreated { spec: Box::new(spec) };
+    let kind = EventKind::RunCreated { spec: std::sync::Arc::new(spec) };
     let created = Event { v: 1, seq: 1, at: 0, by: By::User, kind };
     let run = Run::created(&created).unwrap();
     let mut live = Live { run, log: vec![created] };

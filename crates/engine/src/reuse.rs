@@ -182,7 +182,7 @@ mod tests {
 
     /// Runs to the end; scripts print their node's id, those of `fails` fail. Returns the log and who was run.
     fn carry_out(spec: RunSpec, fails: &[&str]) -> (Run, Vec<Event>, BTreeSet<String>) {
-        let kind = EventKind::RunCreated { spec: Box::new(spec) };
+        let kind = EventKind::RunCreated { spec: std::sync::Arc::new(spec) };
         let mut log = vec![Event { v: 1, seq: 1, at: 0, by: By::User, kind }];
         let mut run = Run::created(&log[0]).unwrap();
         let mut ran = BTreeSet::new();

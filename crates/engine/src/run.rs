@@ -141,7 +141,7 @@ impl Run {
         }
         let mut run = Self {
             variables: spec.context.clone(),
-            spec: Arc::new((**spec).clone()),
+            spec: spec.clone(),
             seq: event.seq,
             started_at: event.at,
             nodes,
@@ -424,7 +424,7 @@ impl Run {
     }
 
     pub fn agent(&self, path: &str) -> Option<(u32, &AgentState)> {
-        let at = *self.by_path.get(&AgentPath::new(path))?;
+        let at = *self.by_path.get(path)?;
         Some((at, self.agents.get(at as usize)?))
     }
 
@@ -544,8 +544,10 @@ impl Run {
         let mut ended = vec![node];
         while let Some(node) = ended.pop() {
             self.unended = self.unended.saturating_sub(1);
-            let next = self.dependents.get(node as usize).cloned().unwrap_or_default();
-            for after in next {
+            // By number, because what follows changes the run; a copy per node would cost more than all the rest.
+            let next = |run: &Self, at: usize| run.dependents.get(node as usize)?.get(at).copied();
+            for at in 0.. {
+                let Some(after) = next(self, at) else { break };
                 let Some(state) = self.nodes.get_mut(after as usize) else { continue };
                 state.missing = state.missing.saturating_sub(1);
                 if state.missing == 0 && state.status == NodeStatus::Pending {

@@ -9,6 +9,7 @@ use fugato_model::words;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 fn node(id: &str, after: &[u32], work: Work, output: Option<&str>) -> PlanNode {
     PlanNode {
@@ -82,7 +83,7 @@ struct World {
 impl World {
     fn new(spec: RunSpec) -> Self {
         let created =
-            Event { v: 1, seq: 1, at: 0, by: By::User, kind: EventKind::RunCreated { spec: Box::new(spec) } };
+            Event { v: 1, seq: 1, at: 0, by: By::User, kind: EventKind::RunCreated { spec: Arc::new(spec) } };
         let run = Run::created(&created).unwrap();
         Self { run, log: vec![created], now: 0, commits: vec![1], performed: HashMap::new() }
     }

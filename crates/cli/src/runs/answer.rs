@@ -2,7 +2,7 @@
 
 use super::models::{learn_key, models, store};
 use super::start::{Watching, drive, world_of};
-use super::{PATIENCE, command_error, find, open, reader, state};
+use super::{PATIENCE, command_error, find, open, reader};
 use crate::app::App;
 use crate::error::{CliError, Outcome};
 use clap::Args;
@@ -49,7 +49,6 @@ pub fn run(args: &AnswerArgs, app: &mut App) -> Outcome {
     let models = models(app);
     learn_key(&models, &run.spec.model)?;
     let world = world_of(&run, models, app);
-    let dir = state(app);
     let store = store(app)?;
     let answer = args.text.join(" ");
     if row.is_live() {
@@ -65,7 +64,7 @@ pub fn run(args: &AnswerArgs, app: &mut App) -> Outcome {
     }
     let watching = Watching { jsonl: args.jsonl, stream: args.stream, no_input: args.no_input };
     drive(app, &watching, move |watcher| {
-        let mut session = Session::resume(store, &dir, &id, world, watcher)?;
+        let mut session = Session::take_over(store, &reader, run, world, watcher)?;
         session.tell(Input::Answer { question, answer });
         Ok(session)
     })

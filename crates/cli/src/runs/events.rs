@@ -163,7 +163,7 @@ impl<'r> Log<'r> {
             {
                 log.start = event.at;
                 if let EventKind::RunCreated { spec } = event.kind {
-                    log.nodes = spec.plan.nodes.into_iter().map(|node| node.id).collect();
+                    log.nodes = spec.plan.nodes.iter().map(|node| node.id.clone()).collect();
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::models::{learn_key, models, store};
 use super::start::{HowArgs, drive, world_of};
-use super::{find, open, reader, state};
+use super::{find, open, reader};
 use crate::app::App;
 use crate::error::{CliError, Outcome};
 use clap::Args;
@@ -71,10 +71,9 @@ pub fn go_on(run: Option<&str>, how: &HowArgs, app: &mut App) -> Outcome {
     let models = models(app);
     learn_key(&models, &run.spec.model)?;
     let world = world_of(&run, models, app);
-    let dir = state(app);
     let store = store(app)?;
     drive(app, &how.watching(), move |watcher| {
-        let mut session = Session::resume(store, &dir, &id, world, watcher)?;
+        let mut session = Session::take_over(store, &reader, run, world, watcher)?;
         raise.into_iter().for_each(|input| session.tell(input));
         Ok(session)
     })

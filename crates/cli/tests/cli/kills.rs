@@ -226,7 +226,7 @@ impl Trial {
     fn check_end(&mut self) {
         assert_eq!(self.look().as_deref(), Some("complete"));
         let id = self.id.clone().unwrap();
-        let events = self.env.run(["events", &id, "--json"]).exits(0).stdout;
+        let events = self.env.run(["events", &id, "--jsonl"]).exits(0).stdout;
         let mut values: Vec<Value> = Vec::new();
         for (line, seq) in events.lines().zip(1u64..) {
             let event: Value = serde_json::from_str(line).unwrap();

@@ -212,7 +212,7 @@ fn a_recorded_run_answers_for_a_model() {
     assert_eq!(variables, same);
     assert!(variables.as_object().unwrap().len() > 4, "{variables}");
     let answers = |id: &str| {
-        let events = env.run(["events", id, "--json"]).exits(0).stdout;
+        let events = env.run(["events", id, "--jsonl"]).exits(0).stdout;
         events.lines().filter(|line| line.contains("model.answered")).count()
     };
     assert!(answers(&id) > 1 && answers(&id) == answers(&again));
@@ -364,7 +364,7 @@ fn play(script: &str, code: i32) -> Vec<serde_json::Value> {
     env.write("m.yaml", script);
     env.write("a.txt", "one");
     env.fugato("run greet --model script:m.yaml --no-input").exits(code);
-    let events = env.fugato("events --json").exits(0).stdout;
+    let events = env.fugato("events --jsonl").exits(0).stdout;
     events.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 

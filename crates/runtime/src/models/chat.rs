@@ -10,21 +10,15 @@ use super::responses::result_text;
 use super::secret::Secret;
 use super::transcript::{Dialect, Entry};
 use super::{ModelRequest, ToolChoice};
-use fugato_model::chat::{Part, Role, StopReason};
+use fugato_model::chat::{Part, Role, StopReason, ToolSpec};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
 pub(super) fn request(endpoint: &Endpoint, request: &ModelRequest<'_>, key: Option<&Secret>) -> Outgoing {
     let mut body = begin(endpoint, request);
     if !request.tools.is_empty() {
-        let tools: Vec<_> = request
-            .tools
-            .iter()
-            .map(|tool| {
-                json!({"type": "function", "function": {"name": tool.name,
-                    "description": tool.description, "parameters": tool.parameters}})
-            })
-            .collect();
+        let tools: Vec<_> =
+            request.tools.iter().map(|function| Tool { kind: "function", function }).collect();
         body.field("tools", &tools).field("tool_choice", &choice(&request.tool_choice));
     }
     if let Some(schema) = request.schema {
@@ -32,6 +26,14 @@ pub(super) fn request(endpoint: &Endpoint, request: &ModelRequest<'_>, key: Opti
     }
     write_messages(&mut body, request.system, request, Dialect::Chat);
     outgoing(endpoint, key, body)
+}
+
+/// A tool as it is sent: borrowed, because it is sent with every request.
+#[derive(serde::Serialize)]
+struct Tool<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: &'a ToolSpec,
 }
 
 /// What every request of this kind begins with.

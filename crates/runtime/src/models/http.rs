@@ -9,7 +9,6 @@ use super::frames::{Frames, RawFrame};
 use super::status::{self, Report};
 use fugato_model::chat::{ModelFault, StopReason};
 use fugato_model::words;
-use futures_util::FutureExt;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, Url};
 use serde_json::Value;
@@ -24,9 +23,14 @@ const ERROR_BODY_BYTES: usize = 64 * 1024;
 /// How long a stream is read after an end marker that may be followed by usage.
 const AFTERWARDS: Duration = Duration::from_secs(1);
 
+/// How long the end of a body may come after the end marker of its stream.
+const LAST_CHUNK: Duration = Duration::from_millis(20);
+
 /// Connections, made at the first call: commands that call no model pay nothing.
 #[derive(Default)]
 pub(super) struct Http {
+    /// Without the system's certificates, which take milliseconds to read and which nobody asks here.
+    plain_loopback: OnceLock<Option<Client>>,
     /// Never through a proxy: a proxy cannot reach this machine's own servers.
     loopback: OnceLock<Option<Client>>,
     outside: OnceLock<Option<Client>>,
@@ -38,7 +42,13 @@ impl Http {
             let host = host.trim_matches(['[', ']']);
             host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
         });
-        let cell = if is_loopback { &self.loopback } else { &self.outside };
+        // Redirects are not followed, so what begins without TLS stays without it.
+        let is_plain = is_loopback && url.scheme() == "http";
+        let cell = match (is_loopback, is_plain) {
+            (_, true) => &self.plain_loopback,
+            (true, false) => &self.loopback,
+            (false, false) => &self.outside,
+        };
         cell.get_or_init(|| {
             // Fails when the program has installed one already, which is as good.
             let _ = rustls::crypto::ring::default_provider().install_default();
@@ -48,6 +58,7 @@ impl Http {
                 // A redirect would carry the key to another host.
                 .redirect(reqwest::redirect::Policy::none());
             let builder = if is_loopback { builder.no_proxy() } else { builder };
+            let builder = if is_plain { builder.tls_certs_only([]) } else { builder };
             builder.build().ok()
         })
         .as_ref()
@@ -139,8 +150,9 @@ impl Reader<'_> {
             }
             match self.take(&mut ready, out)? {
                 Flow::End => {
-                    // The end of the body is usually here already: reading it lets the connection be used again.
-                    let _ = response.chunk().now_or_never();
+                    // The end of the body is here already or comes at once. Reading it lets the connection be used
+                    // again, which is worth more than this wait: a new one costs two or three round trips.
+                    let _ = timeout(LAST_CHUNK, response.chunk()).await;
                     return Ok(());
                 }
                 Flow::Finished => finished = true,

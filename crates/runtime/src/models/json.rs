@@ -13,7 +13,12 @@ impl Object {
 
     pub fn field(&mut self, name: &str, value: &(impl Serialize + ?Sized)) -> &mut Self {
         self.name(name);
-        self.0.extend_from_slice(text(value).as_bytes());
+        let start = self.0.len();
+        // What we write has text keys only, so it cannot fail.
+        if serde_json::to_writer(&mut self.0, value).is_err() {
+            self.0.truncate(start);
+            self.0.extend_from_slice(b"null");
+        }
         self
     }
 

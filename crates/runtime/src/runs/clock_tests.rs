@@ -19,7 +19,7 @@ fn plant(bed: &Bed, times: &[i64]) -> Run {
     let mut spec = bed.spec(nodes);
     spec.context.insert("TODAY".into(), json!("2001-02-03"));
     spec.context.insert("TARGET_DATE".into(), json!("2001-02-04"));
-    let kind = EventKind::RunCreated { spec: Box::new(spec) };
+    let kind = EventKind::RunCreated { spec: std::sync::Arc::new(spec) };
     let created = Event { v: Event::VERSION, seq: 1, at: times[0], by: fugato_engine::By::User, kind };
     let mut run = Run::created(&created).unwrap();
     let mut events = vec![created];

@@ -26,7 +26,7 @@ pub fn encode(event: &Event, store: &Store) -> Result<Vec<u8>, JournalError> {
     let wrong =
         |error: serde_json::Error| JournalError::Unreadable { seq: event.seq, error: error.to_string() };
     let bytes = serde_json::to_vec(event).map_err(wrong)?;
-    if bytes.len() <= INLINE_BYTES && !names_blob(&bytes) {
+    if !has_long_string(&bytes) && !names_blob(&bytes) {
         return Ok(bytes);
     }
     let mut value: Value = serde_json::from_slice(&bytes).map_err(wrong)?;
@@ -55,9 +55,14 @@ pub(super) fn decode_shape(seq: u64, bytes: &[u8]) -> Result<Event, JournalError
 
 /// All events of a run.
 pub fn load(reader: &Reader, run: &str) -> Result<Vec<Event>, JournalError> {
+    load_from(reader, run, 1)
+}
+
+/// Events of a run from a number on.
+pub fn load_from(reader: &Reader, run: &str, first: u64) -> Result<Vec<Event>, JournalError> {
     let mut events = Vec::new();
     let mut failed = None;
-    reader.events(run, 1, u64::MAX)?.visit(|seq, bytes| match decode(seq, bytes, reader) {
+    reader.events(run, first, u64::MAX)?.visit(|seq, bytes| match decode(seq, bytes, reader) {
         Ok(event) => {
             events.push(event);
             ControlFlow::Continue(())
@@ -135,11 +140,42 @@ pub fn names_blob(bytes: &[u8]) -> bool {
     memchr::memmem::find(bytes, b"$blob\"").is_some()
 }
 
+/// May one of the strings in this JSON be longer than [`INLINE_BYTES`]? A large event of many short ones (a plan of
+/// thousands of nodes) is then written once, not read back and written again. Escaped quotes only make pieces shorter
+/// than their string, so pieces that follow one count on.
+fn has_long_string(json: &[u8]) -> bool {
+    if json.len() <= INLINE_BYTES {
+        return false;
+    }
+    let mut start = 0;
+    for quote in memchr::memchr_iter(b'"', json) {
+        let is_escaped = json.get(..quote).and_then(<[u8]>::last) == Some(&b'\\');
+        if is_escaped {
+            continue;
+        }
+        if quote - start > INLINE_BYTES {
+            return true;
+        }
+        start = quote;
+    }
+    json.len() - start > INLINE_BYTES
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
     use std::collections::HashMap;
+
+    #[test]
+    fn a_long_string_is_seen_wherever_it_is_and_many_short_ones_are_none() {
+        let long = "\\\"长".repeat(2000);
+        assert!(has_long_string(json!({"a": 1, "b": [long, 2]}).to_string().as_bytes()));
+        assert!(has_long_string(json!("x".repeat(INLINE_BYTES + 1)).to_string().as_bytes()));
+        let short: Vec<_> = (0..1000).map(|n| json!({"id": format!("n{n}"), "say": "\"hm\""})).collect();
+        let text = json!(short).to_string();
+        assert!(text.len() > INLINE_BYTES && !has_long_string(text.as_bytes()));
+    }
 
     #[test]
     fn long_strings_leave_and_come_back_and_look_alikes_survive() {

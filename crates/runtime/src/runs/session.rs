@@ -135,19 +135,19 @@ impl Session {
         }
         let (id, skill, title, parent) =
             (spec.id.clone(), spec.skill.name.clone(), spec.title.clone(), spec.parent.clone());
-        let kind = EventKind::RunCreated { spec: Box::new(spec) };
+        let kind = EventKind::RunCreated { spec: Arc::new(spec) };
         let created = Event { v: Event::VERSION, seq: 1, at: now, by: fugato_engine::By::User, kind };
         let run = Run::created(&created).ok_or(JournalError::Empty)?;
-        store.create_run(NewRun {
-            id: id.clone(),
+        let new = NewRun {
+            id,
             status: RunStatus::Running,
             skill: Some(skill),
             title: Some(title),
             created_at: now,
             parent,
             events: vec![journal::encode(&created, &store)?],
-        })?;
-        let lease = store.acquire(&id, &Owner::this_process())?;
+        };
+        let lease = store.create_owned_run(new, &Owner::this_process())?;
         let mut session = Self::new(run, store, lease, world, watcher);
         (session.watcher)(Notice::Event(Arc::new(created)));
         session.queue.push_back(Input::Go.into());
@@ -162,10 +162,25 @@ impl Session {
         world: Arc<World>,
         watcher: Watcher,
     ) -> Result<Self, RunError> {
-        let lease = store.acquire(id, &Owner::this_process())?;
         let reader = Reader::open(state)?.ok_or(JournalError::Empty)?;
         let events = journal::load(&reader, id)?;
         let run = Run::replay(&events).ok_or(JournalError::Empty)?;
+        drop(events);
+        Self::take_over(store, &reader, run, world, watcher)
+    }
+
+    /// Takes over a run that was read already: of its log only what came since is read.
+    pub fn take_over(
+        store: Store,
+        reader: &Reader,
+        mut run: Run,
+        world: Arc<World>,
+        watcher: Watcher,
+    ) -> Result<Self, RunError> {
+        let lease = store.acquire(&run.spec.id, &Owner::this_process())?;
+        for event in journal::load_from(reader, &run.spec.id, run.seq + 1)? {
+            run.apply(&event);
+        }
         let epoch = lease.epoch;
         let mut session = Self::new(run, store, lease, world, watcher);
         session.queue.push_back(Input::Recover { epoch }.into());
@@ -221,7 +236,7 @@ impl Session {
     }
 
     async fn work(&mut self, controls: &mut mpsc::Receiver<Control>) -> Result<End, RunError> {
-        // The lease is fresh: the first sign is due later.
+        // The lease is new now: a first renewal at once would only be a commit that everything waits for.
         let mut renew = tokio::time::interval_at(tokio::time::Instant::now() + RENEW, RENEW);
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

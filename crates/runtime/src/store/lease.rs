@@ -2,8 +2,8 @@
 //! refused, so a process that was thought dead can do no harm when it wakes up.
 
 use super::process::{self, Seen, this_machine};
-use super::row::Millis;
-use super::{Store, StoreError};
+use super::row::{Millis, NewRun};
+use super::{Store, StoreError, group};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -172,16 +172,33 @@ enum Asker {
 
 pub(super) fn acquire(store: &Store, run: &str, owner: &Owner) -> Result<Lease, StoreError> {
     let (id, owner) = (run.to_owned(), owner.clone());
-    let is_ours = owner == Owner::this_process();
-    let key = (store.place().identity().unwrap_or_default(), id.clone());
-    let claim = if is_ours { Claim::stake(key) } else { None };
-    let asker = match (is_ours, &claim) {
-        (false, _) => Asker::Other,
-        (true, Some(_)) => Asker::Claimant,
-        (true, None) => Asker::Latecomer,
-    };
+    let (claim, asker) = stake(store, run, &owner);
     let epoch = store.change(move |connection, place| take(connection, place, &id, &owner, asker)).wait()?;
     Ok(Lease { epoch, run: run.to_owned(), store: store.clone(), is_held: true, _claim: claim })
+}
+
+/// A new run and its lease, in one transaction: one wait for the disk instead of two, and never a run without an owner.
+pub(super) fn create(store: &Store, new: NewRun, owner: &Owner) -> Result<Lease, StoreError> {
+    let (run, owner) = (new.id.clone(), owner.clone());
+    let (claim, asker) = stake(store, &run, &owner);
+    let epoch = store
+        .change(move |connection, place| {
+            group::create(connection, place, &new)?;
+            take(connection, place, &new.id, &owner, asker)
+        })
+        .wait()?;
+    Ok(Lease { epoch, run, store: store.clone(), is_held: true, _claim: claim })
+}
+
+fn stake(store: &Store, run: &str, owner: &Owner) -> (Option<Claim>, Asker) {
+    if *owner != Owner::this_process() {
+        return (None, Asker::Other);
+    }
+    let key = (store.place().identity().unwrap_or_default(), run.to_owned());
+    match Claim::stake(key) {
+        Some(claim) => (Some(claim), Asker::Claimant),
+        None => (None, Asker::Latecomer),
+    }
 }
 
 /// Within one write transaction, so of many who try exactly one wins.

@@ -126,6 +126,14 @@ impl Store {
         self.change(move |connection, place| group::create(connection, place, &new)).wait()
     }
 
+    /// The same, and the caller owns the run from its first moment.
+    pub fn create_owned_run(&self, mut new: NewRun, owner: &Owner) -> Result<Lease, StoreError> {
+        if let Some(redactor) = self.redactor() {
+            redactor.clean_new(&mut new);
+        }
+        lease::create(self, new, owner)
+    }
+
     /// Stores content under its digest (of what is stored, should a secret have been removed). Durable on return.
     pub fn put_blob(&self, bytes: &[u8]) -> Result<Digest, StoreError> {
         match self.redactor() {

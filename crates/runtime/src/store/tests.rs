@@ -65,6 +65,22 @@ fn events_come_back_in_order_from_any_number() {
 }
 
 #[test]
+fn a_run_can_be_owned_from_its_first_moment() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    let lease = store.create_owned_run(new_run("run_a"), &Owner::this_process()).unwrap();
+    store.append(batch("run_a", lease.epoch, 2, 3)).wait().unwrap();
+    assert!(matches!(
+        store.create_owned_run(new_run("run_a"), &Owner::this_process()),
+        Err(StoreError::RunExists { .. })
+    ));
+    assert!(matches!(store.acquire("run_a", &Owner::this_process()), Err(StoreError::Held { .. })));
+    assert_eq!(store.reader().unwrap().lease("run_a").unwrap().unwrap().epoch, lease.epoch);
+    drop(lease);
+    store.acquire("run_a", &Owner::this_process()).unwrap();
+}
+
+#[test]
 fn a_log_has_no_gaps_and_no_doubles() {
     let Fixture { dir: _dir, store, lease } = one_run(Faults::none());
     for wrong in [0, 1, 3, u64::MAX] {

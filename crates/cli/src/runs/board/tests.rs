@@ -31,7 +31,7 @@ fn told(nodes: &[&str]) -> Told {
         model: "anthropic/m".into(),
         ..RunSpec::default()
     };
-    let kind = EventKind::RunCreated { spec: Box::new(spec) };
+    let kind = EventKind::RunCreated { spec: std::sync::Arc::new(spec) };
     let run = Run::created(&Event { v: 1, seq: 1, at: 0, by: By::User, kind }).unwrap();
     let board = Board::new(&run, 0);
     Told { run, board }

@@ -41,7 +41,7 @@ fn trace(nodes: &[&str], log: Vec<(i64, EventKind)>) -> Trace {
         model: "script:/a/model.yaml".into(),
         ..RunSpec::default()
     };
-    let created = EventKind::RunCreated { spec: Box::new(spec) };
+    let created = EventKind::RunCreated { spec: std::sync::Arc::new(spec) };
     let events: Vec<Event> = std::iter::once((1000, created))
         .chain(log)
         .zip(1u64..)

@@ -10,6 +10,7 @@ mod invariants;
 use crate::*;
 use generate::Dice;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// A machine that runs one run, dies and starts again.
 struct Machine {
@@ -32,7 +33,7 @@ struct Machine {
 impl Machine {
     fn new(seed: u64) -> Self {
         let mut dice = Dice::new(seed);
-        let kind = EventKind::RunCreated { spec: Box::new(generate::spec(&mut dice)) };
+        let kind = EventKind::RunCreated { spec: Arc::new(generate::spec(&mut dice)) };
         let created = Event { v: Event::VERSION, seq: 1, at: 0, by: By::User, kind };
         let run = Run::created(&created).unwrap();
         let mut machine = Self {

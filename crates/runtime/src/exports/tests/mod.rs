@@ -80,7 +80,7 @@ pub fn log(kinds: Vec<EventKind>) -> Vec<Event> {
 }
 
 pub fn created(spec: RunSpec) -> EventKind {
-    EventKind::RunCreated { spec: Box::new(spec) }
+    EventKind::RunCreated { spec: std::sync::Arc::new(spec) }
 }
 
 pub fn agent_started(id: &str, node: Option<u32>) -> EventKind {
