@@ -44,13 +44,25 @@ pub fn summary(run: &Run, elapsed_ms: i64, out: &mut Printer) -> Result<(), CliE
         Outcome::Failed | Outcome::Aborted => {
             words!("next: fugato events {id}", "下一步：fugato events {id}")
         }
-        Outcome::BudgetExhausted => words!(
-            "next: fugato resume {id} --budget-usd MORE",
-            "下一步：fugato resume {id} --budget-usd 更多"
-        ),
+        Outcome::BudgetExhausted => {
+            let flag = raising(run);
+            words!("next: fugato resume {id} {flag} MORE", "下一步：fugato resume {id} {flag} 更多")
+        }
     };
     out.note(&next);
     Ok(())
+}
+
+/// The flag that raises what was used up, as far as the limits tell.
+fn raising(run: &Run) -> &'static str {
+    let limits = &run.spec.limits;
+    match (limits.tokens, limits.micro_usd, limits.wall_ms) {
+        (Some(_), None, None) => "--budget-tokens",
+        (None, Some(_), None) => "--budget-usd",
+        (None, None, Some(_)) => "--budget-time",
+        (None, None, None) => "--steps",
+        _ => "--budget-…",
+    }
 }
 
 /// More names are a list to be looked up.

@@ -53,11 +53,8 @@ fn node<'v>(run: &'v Value, id: &str) -> &'v Value {
 /// Events of a type, whole.
 fn events(env: &TestEnv, id: &str, kind: &str) -> Vec<Value> {
     let ran = env.run(["events", id, "--jsonl"]).exits(0);
-    let all: Vec<Value> = match serde_json::from_str::<Value>(&ran.stdout) {
-        Ok(document) => document["events"].as_array().unwrap().clone(),
-        Err(_) => ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect(),
-    };
-    all.into_iter().filter(|event| event["kind"]["type"] == kind).collect()
+    let all = ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    all.filter(|event| event["kind"]["type"] == kind).collect()
 }
 
 #[test]

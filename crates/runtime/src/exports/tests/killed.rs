@@ -55,8 +55,9 @@ fn run_and_kill(dir: &Path, moment: Duration) {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let begun = lines.map_while(Result::ok).find(|line| line.contains("wrote "));
+    // Kept open until the end: a child that cannot print ends by itself.
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let begun = lines.by_ref().map_while(Result::ok).find(|line| line.contains("wrote "));
     assert!(begun.is_some(), "the child never wrote anything");
     std::thread::sleep(moment);
     child.kill().unwrap();
