@@ -95,6 +95,10 @@ const HELP: &[(&str, &str)] = &[
         "At most this many nodes at once [default: 4; of an earlier run, what it had]",
         "同时执行的节点数上限 [默认：4；已有的运行则沿用原值]",
     ),
+    (
+        "Start it and go on: it works in the background, and leaves questions open",
+        "启动后立即返回：在后台运行，遇到问题则等待回答",
+    ),
     ("Go on with this run instead, as `fugato resume RUN` does", "改为继续该运行，同 `fugato resume 运行`"),
     ("The model, as for `run` [default: the one the run had]", "模型，写法同 `run` [默认：该运行原来的模型]"),
     (

@@ -278,6 +278,9 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         micro_usd: Option<u64>,
     },
+    /// The provider asked for patience, or something broke on the way: the same question is asked again.
+    #[serde(rename = "model.retried")]
+    ModelRetried { agent: u32, step: u32, wait_ms: u64, reason: Words },
     #[serde(rename = "model.failed")]
     ModelFailed { agent: u32, step: u32, fault: ModelFault, message: String },
 

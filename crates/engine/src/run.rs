@@ -216,6 +216,7 @@ impl Run {
             EventKind::RunCreated { .. }
             | EventKind::RunRecovered { .. }
             | EventKind::TimerFired { .. }
+            | EventKind::ModelRetried { .. }
             | EventKind::DirectiveApplied { .. }
             | EventKind::DirectiveRefused { .. } => {}
             EventKind::LimitsRaised { limits } => {

@@ -9,7 +9,7 @@ use clap::Args;
 use clap_complete::ArgValueCandidates;
 use fugato_engine::{Command, Input};
 use fugato_model::{Exit, words};
-use fugato_runtime::runs::{Session, command};
+use fugato_runtime::runs::{CommandError, Session, command};
 
 /// Answer what a run asked.
 #[derive(Debug, Args)]
@@ -51,21 +51,24 @@ pub fn run(args: &AnswerArgs, app: &mut App) -> Outcome {
     let world = world_of(&run, models, app);
     let store = store(app)?;
     let answer = args.text.join(" ");
-    if row.is_live() {
-        // Somebody works on the run: it is told, and goes on there.
-        let told = Command::Answer { question, answer };
-        return match command(&store, &id, &told, PATIENCE) {
+    let mut answer = Some(answer);
+    if row.is_live()
+        && let Some(answer) = answer.take()
+    {
+        // Somebody works on the run: it is told, and goes on there; should it end meanwhile, we go on here.
+        match command(&store, &id, &Command::Answer { question, answer }, PATIENCE) {
             Ok(()) => {
                 app.out.note(&words!("answered; the run goes on", "已回答；运行继续"));
-                Ok(Exit::Ok)
+                return Ok(Exit::Ok);
             }
-            Err(error) => Err(command_error(&error)),
-        };
+            Err(CommandError::Unowned) => {}
+            Err(error) => return Err(command_error(&error)),
+        }
     }
     let watching = Watching { jsonl: args.jsonl, stream: args.stream, no_input: args.no_input };
     drive(app, &watching, move |watcher| {
         let mut session = Session::take_over(store, &reader, run, world, watcher)?;
-        session.tell(Input::Answer { question, answer });
+        answer.into_iter().for_each(|answer| session.tell(Input::Answer { question, answer }));
         Ok(session)
     })
 }

@@ -3,6 +3,7 @@
 mod answer;
 mod archive;
 mod board;
+mod detach;
 mod diff;
 mod drawing;
 mod drive;
@@ -144,7 +145,7 @@ pub fn command_error(error: &CommandError) -> CliError {
     match error {
         CommandError::Store(error) => store_error(error),
         CommandError::Refused(refusal) => CliError::new(Exit::Conflict, refusal.words.clone()),
-        CommandError::Pending => CliError::new(
+        CommandError::Pending | CommandError::Unowned => CliError::new(
             Exit::Waiting,
             words!(
                 "recorded; the process that runs it has not taken it yet",

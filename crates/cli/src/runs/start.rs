@@ -2,7 +2,7 @@
 
 pub use super::drive::{Watching, drive};
 use super::models::{model_of_run, models, store};
-use super::{skills, state};
+use super::{detach, run_error, skills, state};
 use crate::app::{App, SkillSelection};
 use crate::error::{CliError, Outcome};
 use crate::policy::AgentView;
@@ -31,6 +31,9 @@ pub struct RunArgs {
     resume: Option<String>,
     #[command(flatten)]
     pub how: HowArgs,
+    /// Start it and go on: it works in the background, and leaves questions open
+    #[arg(long, conflicts_with_all = ["json", "jsonl"])]
+    detach: bool,
     #[command(flatten)]
     view: AgentView,
     #[command(flatten)]
@@ -144,6 +147,13 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
     let store = store(app)?;
     let id = spec.id.clone();
     app.out.note(&words!("run {id}", "运行 {id}"));
+    if args.detach {
+        let session =
+            Session::create(store, spec, world, Box::new(|_| {})).map_err(|error| run_error(&error))?;
+        // It lets go of the run; the process that takes over goes on from the log, as after a crash.
+        drop(session);
+        return detach::start(&id, app);
+    }
     drive(app, &args.how.watching(), move |watcher| Session::create(store, spec, world, watcher))
 }
 

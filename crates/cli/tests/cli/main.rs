@@ -12,6 +12,7 @@ mod exports;
 mod ground;
 mod history;
 mod kills;
+mod live;
 mod manage;
 mod manners;
 mod models;

@@ -1,14 +1,16 @@
 //! The outcome of an effect. One that is no longer wanted is late and changes nothing.
 
 use super::Recorder;
+use crate::agent::Turn;
 use crate::context;
 use crate::driver::agent_ended;
 use crate::effect::EffectKey;
-use crate::event::{Asked, EffectClass, EventKind, Purpose, Verdict};
+use crate::event::{AgentPath, Asked, EffectClass, EventKind, Purpose, Verdict};
 use crate::input::Completion;
 use crate::plan::{Access, PlanNode};
 use crate::question::Wants;
 use crate::tools::{ASK, SUBMIT, TOOLS, class_of};
+use fugato_model::Words;
 use fugato_model::chat::{Answer, ModelFault, ToolCall};
 use std::sync::Arc;
 
@@ -37,6 +39,14 @@ pub fn completed(recorder: &mut Recorder<'_>, key: EffectKey, completion: Comple
         (EffectKey::Node { node, .. }, completion) => crate::driver::node_ended(recorder, node, completion),
         // An outcome of another kind than its effect: nothing that could be recorded as what happened.
         _ => {}
+    }
+}
+
+/// For the record: how long the run waited for its provider, and why. Nothing else changes.
+pub fn retrying(recorder: &mut Recorder<'_>, agent: &AgentPath, wait_ms: u64, reason: Words) {
+    let asked = recorder.run.agent(agent.as_str()).filter(|(_, state)| state.turn == Turn::Thinking);
+    if let Some((agent, step)) = asked.map(|(at, state)| (at, state.step)) {
+        recorder.emit(EventKind::ModelRetried { agent, step, wait_ms, reason });
     }
 }
 

@@ -228,6 +228,7 @@ impl Fold {
             | EventKind::ToolRefused { .. }
             | EventKind::SkillUsed { .. }
             | EventKind::TimerFired { .. }
+            | EventKind::ModelRetried { .. }
             | EventKind::ModelRequested { .. }
             | EventKind::ModelAnswered { .. }
             | EventKind::ModelFailed { .. }
@@ -385,6 +386,7 @@ impl Fold {
             | EventKind::ModelRequested { agent, .. }
             | EventKind::ModelAnswered { agent, .. }
             | EventKind::ModelFailed { agent, .. }
+            | EventKind::ModelRetried { agent, .. }
             | EventKind::ToolRequested { agent, .. }
             | EventKind::ToolCompleted { agent, .. }
             | EventKind::ToolUncertain { agent, .. }

@@ -74,6 +74,10 @@ pub(super) fn of_event(kind: &EventKind, verb_of: impl Fn(u64) -> Option<Verb>) 
             let message = cut(message);
             say("model_error", words!("the model did not answer: {message}", "模型没有回答：{message}"))
         }
+        EventKind::ModelRetried { wait_ms, reason, .. } => {
+            let (en, zh) = (cut(&reason.en), cut(&reason.zh));
+            say("retry", words!("asked again in {wait_ms} ms: {en}", "{wait_ms} 毫秒后再次调用：{zh}"))
+        }
         EventKind::ToolRequested { call, .. } => Some(tool_call(call)),
         EventKind::ToolCompleted { content, is_error, .. } => {
             let content = cut(content);

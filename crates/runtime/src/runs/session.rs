@@ -8,7 +8,7 @@ use super::washing;
 use crate::exports::Exporter;
 use crate::store::{Batch, Lease, NewRun, Owner, Reader, RunStatus, RunSummary, Store, StoreError};
 use fugato_engine::{
-    Change, Command, Completion, Effect, EffectKey, Event, EventKind, Input, Refusal, Run, RunSpec,
+    AgentPath, Change, Command, Completion, Effect, EffectKey, Event, EventKind, Input, Refusal, Run, RunSpec,
 };
 use fugato_model::chat::ModelFault;
 use fugato_model::{Words, words};
@@ -238,7 +238,7 @@ impl Session {
     async fn work(&mut self, controls: &mut mpsc::Receiver<Control>) -> Result<End, RunError> {
         // The lease is new now: a first renewal at once would only be a commit that everything waits for.
         let mut renew = tokio::time::interval_at(tokio::time::Instant::now() + RENEW, RENEW);
-        let mut look = tokio::time::interval(LOOK);
+        let mut look = tokio::time::interval_at(tokio::time::Instant::now() + LOOK, LOOK);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             self.turn().await?;
@@ -253,7 +253,7 @@ impl Session {
             let deadline = self.run.deadline().map(|at| self.clock.until(at));
             tokio::select! {
                 Some(done) = self.tasks.join_next() => self.take(done),
-                Some(notice) = self.live.1.recv() => (self.watcher)(notice),
+                Some(notice) = self.live.1.recv() => self.heard(notice),
                 control = controls.recv() => match control {
                     Some(Control::Input(input, reply)) => {
                         self.queue.push_back(Queued { input, asked_by: AskedBy::Here(reply) });
@@ -272,6 +272,16 @@ impl Session {
                 self.take(done);
             }
         }
+    }
+
+    /// What a performer says while it works goes to whoever watches; that it tries again also into the log.
+    fn heard(&mut self, notice: Notice) {
+        if let Notice::Retry { agent, wait, reason } = &notice {
+            let (agent, reason) = (AgentPath::new(agent), reason.clone());
+            let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+            self.queue.push_back(Input::Retrying { agent, wait_ms, reason }.into());
+        }
+        (self.watcher)(notice);
     }
 
     /// Takes what other processes told the run.
