@@ -193,7 +193,7 @@ async fn a_command_that_could_not_be_stored_is_not_acknowledged() {
     let bed = Bed::new();
     bed.script("one", "sleep 300");
     let nodes = vec![node("one", &[], script("one", EffectClass::Read), None)];
-    let store = Store::open_with(&bed.state(), Faults::from(Step::Commit, 4, Errno::NOSPC)).unwrap();
+    let store = Store::open_with(&bed.state(), Faults::from(Step::Commit, 3, Errno::NOSPC)).unwrap();
     let mut session = Session::create(store, bed.spec(nodes), bed.world(), Box::new(|_| {})).unwrap();
     let (controls, inbox) = tokio::sync::mpsc::channel(1);
     let (reply, replied) = tokio::sync::oneshot::channel();
