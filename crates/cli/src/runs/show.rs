@@ -2,6 +2,7 @@
 
 use super::listing::look;
 use super::reporter::{cost_words, duration, short};
+use super::summary::raising;
 use super::{find, open, reader};
 use crate::app::App;
 use crate::error::{CliError, Outcome};
@@ -60,7 +61,7 @@ pub fn next(id: &str, status: &str, run: &Run) -> Option<String> {
         ("interrupted" | "paused", _) => format!("fugato resume {id}"),
         ("running", _) => format!("fugato events {id} -f"),
         ("awaiting_input", _) => format!("fugato answer {id} TEXT"),
-        (_, Some((Ended::BudgetExhausted, ..))) => format!("fugato resume {id} --budget-tokens N"),
+        (_, Some((Ended::BudgetExhausted, ..))) => format!("fugato resume {id} {} N", raising(run)),
         (_, Some((Ended::Failed | Ended::Aborted, ..))) => rerun_hint(run),
         _ => format!("fugato trace {id}"),
     })
@@ -100,6 +101,7 @@ fn head(row: &RunRow, run: &Run, status: &str, app: &mut App) -> Result<(), CliE
         Lang::Zh => format!("{tokens} 词元"),
     }));
     bounds.extend(limits.micro_usd.map(dollars));
+    bounds.extend(limits.wall_ms.map(|ms| duration(i64::try_from(ms).unwrap_or(i64::MAX))));
     let (answers, tokens, cost) = (run.spent.answers, run.spent.tokens(), cost_words(run));
     let bill = words!(
         "{answers} model calls · {tokens} tokens · {cost}",

@@ -42,7 +42,8 @@ pub fn summary(run: &Run, elapsed_ms: i64, out: &mut Printer) -> Result<(), CliE
     let next = match outcome {
         Outcome::Complete => words!("next: fugato trace {id}", "下一步：fugato trace {id}"),
         Outcome::Failed | Outcome::Aborted => {
-            words!("next: fugato events {id}", "下一步：fugato events {id}")
+            let rerun = super::show::rerun_hint(run);
+            words!("next: fugato trace {id}, or go on: {rerun}", "下一步：fugato trace {id}，或继续：{rerun}")
         }
         Outcome::BudgetExhausted => {
             let flag = raising(run);
@@ -54,7 +55,7 @@ pub fn summary(run: &Run, elapsed_ms: i64, out: &mut Printer) -> Result<(), CliE
 }
 
 /// The flag that raises what was used up, as far as the limits tell.
-fn raising(run: &Run) -> &'static str {
+pub fn raising(run: &Run) -> &'static str {
     let limits = &run.spec.limits;
     match (limits.tokens, limits.micro_usd, limits.wall_ms) {
         (Some(_), None, None) => "--budget-tokens",
