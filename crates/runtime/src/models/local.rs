@@ -41,7 +41,7 @@ impl LocalServer {
     }
 
     /// Which of these servers are running, with their first models as `provider/name`, in their order. All are asked at
-    /// once, and what has not answered in [`TOTAL`] is not running.
+    /// once, and what has not answered in `TOTAL` is not running.
     pub fn running(servers: &[Self]) -> Vec<(Self, String)> {
         let (tell, told) = mpsc::channel();
         for (at, server) in servers.iter().cloned().enumerate() {
