@@ -6,7 +6,6 @@ use fugato_engine::{Event, Limits, Plan, RunSpec, SkillPin};
 use fugato_runtime::models::{ModelSettings, Models};
 use fugato_runtime::runs::{End, Notice, Session, World};
 use fugato_runtime::store::Store;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::runtime::Runtime;
@@ -62,14 +61,8 @@ pub fn spec(id: &str, plan: Plan, single: Option<String>, limits: Limits) -> Run
         title: "bench".into(),
         plan,
         single,
-        context: BTreeMap::new(),
         limits,
         model: MODEL.into(),
-        debug: false,
-        parent: None,
-        catalog: String::new(),
-        digests: BTreeMap::new(),
-        rates: BTreeMap::new(),
-        visible: String::new(),
+        ..RunSpec::default()
     }
 }

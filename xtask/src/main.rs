@@ -4,6 +4,7 @@ mod bench;
 mod conformance;
 mod fuzz;
 mod generate;
+mod local_model;
 mod shell;
 mod soak;
 mod test;
@@ -13,7 +14,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 cargo xtask TASK
 
-  test                       format, lints, all tests, generated files, conformance suites
+  test                       format, lints, all tests, generated files, conformance suites, a real local model
+  local-model                the last of these alone
   bench [--only NAME] [--json FILE]
                              speed and memory, with the ratio to bare programs
   soak                       the property tests again, with many more cases
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["test"] => test::run(),
+        ["local-model"] => local_model::run(),
         ["bench", rest @ ..] => bench::run(rest),
         ["soak"] => soak::run(),
         ["fuzz", rest @ ..] => fuzz::run(rest),

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a change lands.
 
 use crate::shell::{self, Outcome, cargo, has};
-use crate::{conformance, generate};
+use crate::{conformance, generate, local_model};
 
 pub fn run() -> Outcome {
     shell::run("format", cargo().args(["fmt", "--all", "--check"]))?;
@@ -26,5 +26,6 @@ pub fn run() -> Outcome {
             .env("RUSTDOCFLAGS", "-D warnings"),
     )?;
     generate::run(generate::Mode::Check)?;
-    conformance::run()
+    conformance::run()?;
+    local_model::run()
 }

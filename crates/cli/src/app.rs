@@ -8,10 +8,12 @@ use clap::Args;
 use clap_complete::ArgValueCandidates;
 use fugato_model::{Lang, words};
 use fugato_runtime::config::Config;
+use fugato_runtime::store::Redactor;
 use fugato_runtime::{Discovery, Places, Root, Selection, discover, roots};
 use fugato_skill::profile::Profile;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 /// The context of one invocation.
 #[derive(Debug)]
@@ -19,6 +21,7 @@ pub struct App {
     pub places: Places,
     pub config: Config,
     pub out: Printer,
+    secrets: OnceLock<Arc<Redactor>>,
 }
 
 /// Which skills a command looks at, besides the usual places.
@@ -54,7 +57,12 @@ impl App {
             let text = render::report(problem, &out);
             out.aside(&text);
         }
-        Ok(Self { places, config, out })
+        Ok(Self { places, config, out, secrets: OnceLock::new() })
+    }
+
+    /// What must appear nowhere: variables whose names sound secret, and every key as soon as it is known.
+    pub fn secrets(&self) -> Arc<Redactor> {
+        Arc::clone(self.secrets.get_or_init(|| Arc::new(Redactor::from_environment([]))))
     }
 
     /// Roots for these flags; what the flags leave open comes from the profile, then from the configuration.

@@ -64,16 +64,22 @@ pub enum Command {
     Plan(crate::runs::PlanArgs),
     /// Go on with a run that was interrupted
     Resume(crate::runs::ResumeArgs),
+    /// Run a run again, whole or from one node or phase on
+    Rerun(crate::runs::RerunArgs),
     /// Answer what a run asked
     Answer(crate::runs::AnswerArgs),
-    /// List the runs of this project
+    /// The runs of this project: list, show, remove, export, import
     Runs(crate::runs::RunsArgs),
-    /// Print every event of a run
+    /// Print the events of a run, or follow them
     Events(crate::runs::EventsArgs),
     /// Draw a run as a waterfall
     Trace(crate::runs::TraceArgs),
     /// What a run cost, per agent
     Cost(crate::runs::CostArgs),
+    /// What differs between two runs; exit 0 when their outputs are equal, 1 when not
+    Diff(crate::runs::DiffArgs),
+    /// Show again what a run showed, from its log
+    Replay(crate::runs::ReplayArgs),
     /// Skills: list, check, search, create, install, move, lock
     #[command(subcommand)]
     Skill(crate::skill::SkillCommand),

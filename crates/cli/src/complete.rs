@@ -6,8 +6,10 @@ use crate::error::{CliError, Outcome};
 use clap::{Args, CommandFactory as _, ValueEnum};
 use clap_complete::CompletionCandidate;
 use clap_complete::env::{CompleteEnv, Shells};
+use fugato_engine::EventKind;
 use fugato_model::{Code, Exit};
 use fugato_runtime::config::{Config, SETTINGS};
+use fugato_runtime::store::{Reader, RunFilter, RunRow};
 use fugato_runtime::{Places, discover, roots};
 use fugato_skill::profile::{Mode, Profile};
 use std::path::{Path, PathBuf};
@@ -76,6 +78,43 @@ pub fn skills() -> Vec<CompletionCandidate> {
             CompletionCandidate::new(skill.label()).help(Some(help.replace('\n', " ").into()))
         })
         .collect()
+}
+
+/// Runs of this project, newest first.
+pub fn runs() -> Vec<CompletionCandidate> {
+    let Some(reader) = store() else { return Vec::new() };
+    let filter = RunFilter { limit: Some(100), ..RunFilter::default() };
+    let rows = reader.runs(&filter).unwrap_or_default();
+    let describe = |row: RunRow| {
+        let title: String = row.title.clone().unwrap_or_default().chars().take(60).collect();
+        let title = fugato_model::escape_for_terminal(&title).into_owned();
+        let help = format!("{} {title}", row.effective_status());
+        CompletionCandidate::new(row.id).help(Some(help.into()))
+    };
+    rows.into_iter().map(describe).collect()
+}
+
+/// Phases and nodes of the run on the command line, or of the newest.
+pub fn nodes() -> Vec<CompletionCandidate> {
+    let Some(reader) = store() else { return Vec::new() };
+    let typed = std::env::args().skip(1).find_map(|word| reader.run(&word).ok());
+    let newest =
+        || reader.runs(&RunFilter { limit: Some(1), ..RunFilter::default() }).ok()?.into_iter().next();
+    let Some(row) = typed.or_else(newest) else { return Vec::new() };
+    let first = reader.events(&row.id, 1, 1).ok().and_then(|mut events| events.next());
+    let Some(Ok((seq, bytes))) = first else { return Vec::new() };
+    match fugato_runtime::runs::decode(seq, &bytes, &reader).map(|event| event.kind) {
+        Ok(EventKind::RunCreated { spec }) => {
+            spec.plan.names().into_iter().map(CompletionCandidate::new).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn store() -> Option<Reader> {
+    let places = Places::current().ok()?;
+    let dir = fugato_runtime::state_dir(&places, env_var("HARNESS_DIR").as_deref());
+    Reader::open(&dir).ok().flatten()
 }
 
 /// Every error code.

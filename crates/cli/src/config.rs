@@ -7,7 +7,7 @@ use crate::render::{Cell, Table};
 use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::ArgValueCandidates;
 use fugato_model::{Code, Exit, Lang, words};
-use fugato_runtime::config::{self, ConfigEntry, Layer, Origin, Value};
+use fugato_runtime::config::{self, ConfigEntry, Layer, NamedEntry, Origin, Value};
 
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
@@ -71,7 +71,8 @@ pub fn run(command: ConfigCommand, app: &mut App) -> Outcome {
 
 fn list(args: &ListArgs, app: &mut App) -> Outcome {
     if app.out.json {
-        let items: Vec<_> = app.config.entries().iter().map(document).collect();
+        let named = app.config.named().iter().map(named_document);
+        let items: Vec<_> = app.config.entries().iter().map(document).chain(named).collect();
         app.out.json(&serde_json::json!({"schema": "fugato.config/v1", "settings": items}))?;
         return Ok(Exit::Ok);
     }
@@ -89,16 +90,32 @@ fn list(args: &ListArgs, app: &mut App) -> Outcome {
             Cell::styled(style::DIM, last),
         ]);
     }
+    for entry in app.config.named() {
+        let last = match (args.origin, lang) {
+            (true, _) => describe(&entry.origin),
+            (false, Lang::En) => entry.field.doc_en.to_owned(),
+            (false, Lang::Zh) => entry.field.doc_zh.to_owned(),
+        };
+        table.row([
+            Cell::styled(style::NAME, entry.key()),
+            Cell::new(plain(&entry.value)),
+            Cell::styled(style::DIM, last),
+        ]);
+    }
     table.print(&mut app.out)?;
     Ok(Exit::Ok)
 }
 
 fn get(args: &GetArgs, app: &mut App) -> Outcome {
-    let Some(entry) = app.config.get(&args.key).cloned() else { return Err(unknown_key(&args.key)) };
+    let (document, value) = match (app.config.get(&args.key), app.config.get_named(&args.key)) {
+        (Some(entry), _) => (document(entry), plain(&entry.value)),
+        (None, Some(entry)) => (named_document(entry), plain(&entry.value)),
+        (None, None) => return Err(unknown_key(&args.key)),
+    };
     if app.out.json {
-        app.out.document("fugato.setting/v1", document(&entry))?;
+        app.out.document("fugato.setting/v1", document)?;
     } else {
-        app.out.line(plain(&entry.value))?;
+        app.out.line(value)?;
     }
     Ok(Exit::Ok)
 }
@@ -109,8 +126,20 @@ fn set(args: &SetArgs, app: &mut App) -> Outcome {
         WriteLayer::Project => Layer::Project,
         WriteLayer::Local => Layer::Local,
     };
-    if config::Setting::find(&args.key).is_none() {
+    if !config::Config::knows(&args.key) {
         return Err(unknown_key(&args.key));
+    }
+    if !app.config.counts_in(&args.key, layer) {
+        let key = &args.key;
+        return Err(CliError::new(
+            Exit::Refused,
+            words!(
+                "`{key}` counts only in your own settings: a project's file must not decide where your keys go",
+                "`{key}` 只在您自己的设置中有效：项目的文件不能决定密钥发往何处"
+            ),
+        )
+        .code(Code::F0405)
+        .hint(words!("fugato config set --layer user {key} VALUE", "fugato config set --layer user {key} 值")));
     }
     let file = match layer {
         Layer::User => config::user_file(&app.places),
@@ -126,7 +155,9 @@ fn set(args: &SetArgs, app: &mut App) -> Outcome {
     let (key, shown) = (&args.key, app.show_path(&file));
     if app.out.json {
         app.out.json(&serde_json::json!({
-            "schema": "fugato.config_set/v1", "key": key, "value": args.value, "layer": layer.as_str(), "file": file,
+            "schema": "fugato.config_set/v1", "key": key, "layer": layer.as_str(), "file": file,
+            // A header may be a secret.
+            "value": (!key.ends_with(".headers")).then_some(&args.value),
         }))?;
         return Ok(Exit::Ok);
     }
@@ -135,29 +166,39 @@ fn set(args: &SetArgs, app: &mut App) -> Outcome {
 }
 
 fn document(entry: &ConfigEntry) -> serde_json::Value {
-    let value = match &entry.value {
+    setting_document(entry.setting.key, &entry.value, Some(entry.setting.env), &entry.origin)
+}
+
+fn named_document(entry: &NamedEntry) -> serde_json::Value {
+    setting_document(&entry.key(), &entry.value, None, &entry.origin)
+}
+
+fn setting_document(key: &str, value: &Value, env: Option<&str>, origin: &Origin) -> serde_json::Value {
+    let value = match value {
         Value::Unset => serde_json::Value::Null,
         Value::Text(text) => text.as_str().into(),
         Value::Integer(number) => (*number).into(),
+        Value::Boolean(is) => (*is).into(),
         Value::Directories(dirs) => dirs.iter().map(|dir| dir.display().to_string()).collect(),
+        // As text: a price is exact.
+        Value::Money(_) => value.to_string().into(),
+        // A header may be a secret; its name is not.
+        Value::Texts(texts) => texts.keys().map(String::as_str).collect(),
     };
     serde_json::json!({
-        "key": entry.setting.key, "value": value, "env": entry.setting.env,
-        "origin": {
-            "layer": entry.origin.layer.as_str(), "file": entry.origin.file, "line": entry.origin.line,
-        },
+        "key": key, "value": value, "env": env,
+        "origin": {"layer": origin.layer.as_str(), "file": origin.file, "line": origin.line},
     })
 }
 
 fn plain(value: &Value) -> String {
     match value {
         Value::Unset => "-".to_owned(),
-        Value::Text(text) => text.clone(),
-        Value::Integer(number) => number.to_string(),
         Value::Directories(dirs) if dirs.is_empty() => "-".to_owned(),
         Value::Directories(dirs) => {
             dirs.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", ")
         }
+        other => other.to_string(),
     }
 }
 

@@ -14,6 +14,7 @@ mod paths;
 mod policy;
 mod printer;
 mod profile;
+mod rebuild;
 mod render;
 mod runs;
 mod skill;
@@ -63,11 +64,14 @@ fn run(command: Option<Command>, app: &mut App) -> Outcome {
         Some(Command::Run(args)) => runs::start(&args, app),
         Some(Command::Plan(args)) => runs::plan(&args, app),
         Some(Command::Resume(args)) => runs::resume(&args, app),
+        Some(Command::Rerun(args)) => runs::rerun(&args, app),
         Some(Command::Answer(args)) => runs::answer(&args, app),
         Some(Command::Runs(args)) => runs::runs(&args, app),
         Some(Command::Events(args)) => runs::show_events(&args, app),
         Some(Command::Trace(args)) => runs::show_trace(&args, app),
         Some(Command::Cost(args)) => runs::cost(&args, app),
+        Some(Command::Diff(args)) => runs::diff(&args, app),
+        Some(Command::Replay(args)) => runs::replay(&args, app),
         Some(Command::Init(args)) => init::run(&args, app),
         Some(Command::Doctor(args)) => doctor::run(&args, app),
         Some(Command::Path) => paths::run(app),

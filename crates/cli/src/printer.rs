@@ -39,6 +39,8 @@ pub struct Printer {
     pub width: Width,
     /// Programs read this: one JSON document on stdout instead of text.
     pub json: bool,
+    /// Lines at the bottom of the terminal that are redrawn in place; everything else is printed above them.
+    board: Vec<String>,
 }
 
 impl std::fmt::Debug for Printer {
@@ -55,6 +57,7 @@ impl Printer {
             lang,
             width,
             json,
+            board: Vec::new(),
         }
     }
 
@@ -66,8 +69,68 @@ impl Printer {
         terminal_size::terminal_size().map(|(width, _)| usize::from(width.0).max(20))
     }
 
+    /// Columns and rows of the terminal on stderr, where a board can be drawn; `None` where it cannot.
+    pub fn screen(&self) -> Option<(usize, usize)> {
+        if self.json
+            || !std::io::stderr().is_terminal()
+            || std::env::var_os("TERM").is_none_or(|term| term == "dumb")
+        {
+            return None;
+        }
+        let size = terminal_size::terminal_size_of(std::io::stderr());
+        size.map(|(width, height)| (usize::from(width.0).max(1), usize::from(height.0).max(1)))
+    }
+
+    /// Replaces the lines at the bottom. Each must be narrower than the terminal.
+    pub fn board(&mut self, lines: Vec<String>) {
+        if lines.is_empty() && self.board.is_empty() {
+            return;
+        }
+        let erase = self.erase();
+        self.board = lines;
+        self.write_over(&erase, None);
+    }
+
+    /// Goes back to the first line of the board and clears from there. The terminal may have become narrower since, and
+    /// have wrapped what was drawn.
+    fn erase(&self) -> String {
+        if self.board.is_empty() {
+            return String::new();
+        }
+        let columns = self.screen().map_or(usize::MAX, |(columns, _)| columns);
+        let plain = |line: &String| self.width.of(&anstream::adapter::strip_str(line).to_string());
+        let rows: usize = self.board.iter().map(|line| plain(line).div_ceil(columns).max(1)).sum();
+        // Line by line: clearing the screen from its top pushes what was there into some terminals' history.
+        format!("\r\x1b[2K{}", "\x1b[1A\x1b[2K".repeat(rows))
+    }
+
+    /// One write, so that nobody sees a half-drawn screen. Past the stream that strips styles: with `NO_COLOR` the
+    /// cursor still moves.
+    fn write_over(&mut self, erase: &str, text: Option<&str>) {
+        let _ = self.flush();
+        let mut drawn = String::new();
+        let above = text.into_iter().flat_map(|text| text.split('\n'));
+        for line in above.chain(self.board.iter().map(String::as_str)) {
+            drawn.push_str(line);
+            drawn.push('\n');
+        }
+        if self.err.current_choice() == anstream::ColorChoice::Never {
+            drawn = anstream::adapter::strip_str(&drawn).to_string();
+        }
+        let mut stderr = std::io::stderr().lock();
+        let _ = stderr.write_all(format!("{erase}{drawn}").as_bytes()).and_then(|()| stderr.flush());
+    }
+
+    /// The mark before what a person types.
+    pub fn prompt(&mut self) {
+        self.board(Vec::new());
+        let _ = self.flush();
+        let _ = write!(self.err, "> ").and_then(|()| self.err.flush());
+    }
+
     /// One line of data.
     pub fn line(&mut self, text: impl std::fmt::Display) -> Result<(), CliError> {
+        self.board(Vec::new());
         writeln!(self.out, "{text}").map_err(|error| CliError::output(&error))
     }
 
@@ -105,12 +168,26 @@ impl Printer {
 
     /// Any text to stderr. A closed stderr is nobody's problem.
     pub fn aside(&mut self, text: &str) {
+        if !self.board.is_empty() {
+            let erase = self.erase();
+            return self.write_over(&erase, Some(text));
+        }
         let _ = self.flush();
         let _ = writeln!(self.err, "{text}");
     }
 
     pub fn flush(&mut self) -> Result<(), CliError> {
         self.out.flush().map_err(|error| CliError::output(&error))
+    }
+
+    /// Has the reader of our pipe gone away? A command that waits for days would learn it only from its next write.
+    pub fn is_unread(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let stdout = std::io::stdout();
+        let mut watched = [PollFd::new(&stdout, PollFlags::empty())];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut watched, Some(&now)).is_ok()
+            && watched.iter().any(|fd| fd.revents().contains(PollFlags::ERR))
     }
 
     /// The sentence in the person's language.

@@ -3,8 +3,10 @@
 use crate::event::Verdict;
 use fugato_model::{RelPath, Words};
 use fugato_skill::interpolate::Template;
-use fugato_skill::{VarName, outcome, phases};
+use fugato_skill::phases::prompt;
+use fugato_skill::{VarName, outcome, result_schema};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Renders a template over the variables of a run.
@@ -16,12 +18,49 @@ pub fn render(
     Ok((rendered.text, rendered.warnings))
 }
 
-/// Reads the result of an agent that answered with text.
-pub fn from_text(text: &str, output: Option<&str>) -> Result<(Value, Vec<Words>), Words> {
+/// A result that is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unusable {
+    pub message: Words,
+    /// Whoever made it can do better when told: JSON that does not parse, a schema that is not met. A failure that the
+    /// agent reports itself is an answer.
+    pub can_be_repaired: bool,
+}
+
+/// Reads how an agent ended: what it submitted or said, held to its schema.
+pub fn result_of(
+    verdict: Verdict,
+    output: Option<&str>,
+    schema: Option<&Value>,
+) -> Result<(Value, Vec<Words>), Unusable> {
     let output = output.and_then(|name| VarName::parse(name).ok());
-    outcome::from_text(text, output.as_ref())
-        .map(|parsed| (parsed.value, parsed.warnings))
-        .map_err(|failure| failure.message)
+    let parsed = match verdict {
+        Verdict::Submitted { value } => outcome::from_submitted(value, output.as_ref()),
+        Verdict::Answered { text } => outcome::from_text(&text, output.as_ref()),
+        _ => return Ok((Value::Null, Vec::new())),
+    };
+    let parsed = parsed.map_err(|failure| Unusable {
+        can_be_repaired: failure.kind == outcome::FailureKind::Unreadable,
+        message: failure.message,
+    })?;
+    if let Some(schema) = schema {
+        result_schema::meets(schema, &parsed.value)
+            .map_err(|message| Unusable { message, can_be_repaired: true })?;
+    }
+    Ok((parsed.value, parsed.warnings))
+}
+
+/// The text of an inline phase, and what it is expected to give.
+pub fn inline_prompt(section: String, sets: &[String]) -> String {
+    if sets.is_empty() {
+        return section;
+    }
+    let list = sets.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let section = section.trim_end();
+    format!(
+        "{section}\n\n## Output\n\nThis phase sets {list}. When it is done, call `submit_result` with an object that has \
+         these keys. `ask_user` can set one of them to the person's answer: give its name as `variable`."
+    )
 }
 
 /// Reads what a script printed.
@@ -40,21 +79,6 @@ pub fn from_submitted(value: Value, output: Option<&str>) -> Result<(Value, Vec<
         .map_err(|failure| failure.message)
 }
 
-/// What a model should repair about its result: JSON that cannot be read, or a shape that was not declared. A failure
-/// that the agent itself reports is a result, not a mistake.
-pub fn problem(verdict: &Verdict, output: Option<&str>, schema: Option<&Value>) -> Option<String> {
-    let output = output.and_then(|name| VarName::parse(name).ok());
-    let parsed = match verdict {
-        Verdict::Submitted { value } => outcome::from_submitted(value.clone(), output.as_ref()),
-        Verdict::Answered { text } => outcome::from_text(text, output.as_ref()),
-        _ => return None,
-    };
-    match parsed {
-        Ok(parsed) => schema.and_then(|schema| crate::schema::problem(schema, &parsed.value)),
-        Err(failure) => (failure.kind == outcome::FailureKind::Unreadable).then_some(failure.message.en),
-    }
-}
-
 /// The seed's prompt of a subagent.
 pub fn subagent_prompt(
     skill: &str,
@@ -64,11 +88,16 @@ pub fn subagent_prompt(
     variables: &BTreeMap<String, Value>,
     output: Option<&str>,
 ) -> String {
-    let shown: Vec<(VarName, &Value)> =
-        relevant.iter().filter_map(|name| Some((VarName::parse(name).ok()?, variables.get(name)?))).collect();
+    let shown = relevant.iter().filter_map(|name| {
+        let (name, value) = (VarName::parse(name).ok()?, variables.get(name)?);
+        let shown = prompt::by_reference(&name, value).map_or(Cow::Borrowed(value), Cow::Owned);
+        Some((name, shown))
+    });
+    let shown: Vec<(VarName, Cow<'_, Value>)> = shown.collect();
+    let shown: Vec<(VarName, &Value)> = shown.iter().map(|(name, value)| (name.clone(), &**value)).collect();
     let output = output.and_then(|name| VarName::parse(name).ok());
     match RelPath::parse(skill) {
-        Ok(skill) => phases::prompt::subagent(&skill, instructions, args, &shown, output.as_ref()),
+        Ok(skill) => prompt::subagent(&skill, instructions, args, &shown, output.as_ref()),
         // A plan that names an impossible path was not made by us; its text is still its text.
         Err(_) => instructions.to_owned(),
     }

@@ -31,6 +31,8 @@ pub enum Effect {
     RunScript {
         node: String,
         skill: String,
+        /// Where an installed sub-skill is; else `skill` is a path inside the run's skill.
+        dir: Option<String>,
         entry: String,
         arguments: Value,
         class: EffectClass,

@@ -2,6 +2,7 @@
 
 use crate::limits::{Limits, Rate, Reserve};
 use crate::plan::Plan;
+use crate::reuse::Reused;
 use fugato_model::chat::{Answer, ModelFault, ToolCall, Usage};
 use fugato_model::{Digest, Words};
 use serde::{Deserialize, Serialize};
@@ -113,6 +114,9 @@ pub struct RunSpec {
     /// Digest of every file the plan will execute, by its path under the skill.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub digests: BTreeMap<String, Digest>,
+    /// Results taken over from the parent, by node: these nodes have ended before anything starts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub reused: BTreeMap<String, Reused>,
 }
 
 /// The skill a run belongs to.
@@ -206,6 +210,12 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         warnings: Vec<Words>,
     },
+    /// Something a person should know of a node that goes on nevertheless.
+    #[serde(rename = "node.warned")]
+    NodeWarned { node: u32, warnings: Vec<Words> },
+    /// What a program wrote, as it wrote it; the value made of it follows.
+    #[serde(rename = "node.printed")]
+    NodePrinted { node: u32, stdout: String },
     #[serde(rename = "node.failed")]
     NodeFailed { node: u32, message: Words, then: AfterFailure },
     /// The operator had it begin again.
@@ -268,6 +278,9 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         micro_usd: Option<u64>,
     },
+    /// The provider asked for patience, or something broke on the way: the same question is asked again.
+    #[serde(rename = "model.retried")]
+    ModelRetried { agent: u32, step: u32, wait_ms: u64, reason: Words },
     #[serde(rename = "model.failed")]
     ModelFailed { agent: u32, step: u32, fault: ModelFault, message: String },
 

@@ -1,7 +1,7 @@
 //! What can reach a run from outside: commands of people, outcomes of effects, a new owner.
 
 use crate::effect::EffectKey;
-use crate::event::{Target, Verb};
+use crate::event::{AgentPath, Target, Verb};
 use crate::limits::Limits;
 use fugato_model::chat::{Answer, ModelFault};
 use fugato_model::{Digest, Words};
@@ -19,6 +19,12 @@ pub enum Input {
     Completed {
         key: EffectKey,
         completion: Completion,
+    },
+    /// A model call under way is tried again after a wait.
+    Retrying {
+        agent: AgentPath,
+        wait_ms: u64,
+        reason: Words,
     },
     Direct {
         verb: Verb,

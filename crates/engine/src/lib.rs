@@ -10,14 +10,15 @@ mod decide;
 mod driver;
 mod effect;
 mod event;
+#[cfg(test)]
+mod failure_tests;
 mod input;
 mod limits;
 mod plan;
 pub mod planner;
+mod question;
+mod reuse;
 mod run;
-mod schema;
-#[cfg(test)]
-mod simulation;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -33,5 +34,7 @@ pub use event::{
 pub use input::{Command, Completion, Input, Refusal};
 pub use limits::{Limits, Rate, Reserve, Spent};
 pub use plan::{Access, Phase, Plan, PlanError, PlanNode, Requirement, Work};
+pub use question::{AnswerType, Wants};
+pub use reuse::{Reused, ReusedStatus, results};
 pub use run::{Change, NodeState, NodeStatus, Question, Run};
 pub use view::{AgentView, NodeView, RunView};

@@ -79,12 +79,18 @@ pub enum Work {
     /// A program, no model.
     Script {
         skill: String,
+        /// Where the sub-skill is, when it is an installed one and not a part of the skill.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dir: Option<String>,
         /// Entry point, relative to the sub-skill.
         entry: String,
         class: EffectClass,
         /// The sub-skill's text, for `fallback: inline`.
         instructions: String,
         args: Template,
+        /// Variables it is handed besides its arguments.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        relevant: Vec<String>,
     },
     /// A section of the skill's own text, in the main agent's conversation.
     Inline {
@@ -115,6 +121,17 @@ pub enum PlanError {
     Cycle(Vec<String>),
     #[error("two nodes are called `{0}`")]
     Duplicate(String),
+}
+
+impl PlanNode {
+    /// What whoever does this node may do: the declared type's rights, also when a fallback does it in the main conversation.
+    pub fn access(&self) -> Access {
+        match &self.work {
+            Work::Agent { access, .. } => *access,
+            Work::Inline { .. } => Access::ReadWrite,
+            Work::Script { .. } | Work::Noop | Work::Gate => Access::ReadOnly,
+        }
+    }
 }
 
 impl Plan {

@@ -12,6 +12,8 @@ use std::collections::{BTreeMap, HashMap};
 pub struct SubSkillFacts {
     /// The text after its frontmatter.
     pub instructions: String,
+    /// Where it is, when it is an installed skill and not a part of this one.
+    pub dir: Option<String>,
     /// `metadata.fugato-run`.
     pub entry: Option<String>,
     /// `metadata.fugato-effect`: may the script be run again after a crash?
@@ -171,6 +173,8 @@ fn work(subagent: &Subagent, facts: SubSkillFacts, relevant: Vec<String>) -> Wor
     match &subagent.agent_type {
         AgentType::Script => Work::Script {
             skill,
+            dir: facts.dir,
+            relevant,
             entry: facts.entry.unwrap_or_else(|| "scripts/main.sh".to_owned()),
             class: facts.class.unwrap_or(EffectClass::Once),
             instructions: facts.instructions,
@@ -178,7 +182,7 @@ fn work(subagent: &Subagent, facts: SubSkillFacts, relevant: Vec<String>) -> Wor
         },
         other => Work::Agent {
             agent_type: other.as_str().to_owned(),
-            access: if *other == AgentType::GeneralPurpose { Access::ReadWrite } else { Access::ReadOnly },
+            access: access(other),
             skill,
             instructions: facts.instructions,
             args,
@@ -187,6 +191,13 @@ fn work(subagent: &Subagent, facts: SubSkillFacts, relevant: Vec<String>) -> Wor
             model: None,
         },
     }
+}
+
+/// Types whose work is to change files. A type that nobody here knows may read, until somebody says more.
+const WRITERS: [&str; 4] = ["general-purpose", "doc-editor", "data-analyst", "coder"];
+
+fn access(agent_type: &AgentType) -> Access {
+    if WRITERS.contains(&agent_type.as_str()) { Access::ReadWrite } else { Access::ReadOnly }
 }
 
 fn blank(id: String, phase: u32) -> PlanNode {

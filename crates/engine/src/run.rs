@@ -11,6 +11,8 @@ use crate::event::{
 };
 use crate::limits::{Reserve, Spent};
 use crate::plan::{PlanNode, Work};
+use crate::question::Wants;
+use crate::reuse::{Reused, ReusedStatus};
 use fugato_model::chat::{Message, Usage};
 use fugato_model::{Digest, Words};
 use serde_json::Value;
@@ -78,6 +80,10 @@ pub struct NodeState {
     /// Its fallback is under way: the sub-skill runs in the main conversation.
     pub inline: bool,
     pub message: Option<Words>,
+    /// What a person should know although it went on, oldest first.
+    pub warnings: Vec<Words>,
+    /// Something of it may or may not have happened: nobody does it again unasked.
+    pub had_uncertain_effect: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +105,9 @@ pub struct Question {
     pub about: Asked,
     pub text: String,
     pub options: Vec<String>,
+    pub wants: Wants,
+    /// The node of the agent that asked.
+    pub node: Option<u32>,
     pub answer: Option<String>,
 }
 
@@ -126,6 +135,8 @@ impl Run {
                 attempt: 0,
                 inline: matches!(node.work, Work::Inline { .. }),
                 message: None,
+                warnings: Vec::new(),
+                had_uncertain_effect: false,
             });
         }
         let mut run = Self {
@@ -162,10 +173,26 @@ impl Run {
             changes: Vec::new(),
             dependents,
         };
-        let free: Vec<u32> =
-            (0..index(count)).filter(|at| run.node(*at).is_some_and(|node| node.missing == 0)).collect();
+        run.take_over();
+        let is_free = |node: &NodeState| node.missing == 0 && node.status == NodeStatus::Pending;
+        let free: Vec<u32> = (0..index(count)).filter(|at| run.node(*at).is_some_and(is_free)).collect();
         free.into_iter().for_each(|at| run.make_ready(at));
         Some(run)
+    }
+
+    /// What a rerun brought along has ended before anything starts.
+    fn take_over(&mut self) {
+        let spec = self.spec.clone();
+        if spec.reused.is_empty() {
+            return;
+        }
+        for (at, node) in (0u32..).zip(&spec.plan.nodes) {
+            match spec.reused.get(&node.id) {
+                Some(Reused { status: ReusedStatus::Done, value }) => self.node_completed(at, value),
+                Some(Reused { status: ReusedStatus::Null, .. }) => self.node_is_null(at),
+                None => {}
+            }
+        }
     }
 
     /// Builds a run from its whole log.
@@ -189,6 +216,7 @@ impl Run {
             EventKind::RunCreated { .. }
             | EventKind::RunRecovered { .. }
             | EventKind::TimerFired { .. }
+            | EventKind::ModelRetried { .. }
             | EventKind::DirectiveApplied { .. }
             | EventKind::DirectiveRefused { .. } => {}
             EventKind::LimitsRaised { limits } => {
@@ -215,7 +243,12 @@ impl Run {
             EventKind::NodeStarted { node, attempt, arguments } => {
                 self.node_started(*node, *attempt, arguments.as_ref());
             }
-            EventKind::NodeCompleted { node, value, .. } => self.node_completed(*node, value),
+            EventKind::NodeCompleted { node, value, warnings } => {
+                self.warn(*node, warnings);
+                self.node_completed(*node, value);
+            }
+            EventKind::NodeWarned { node, warnings } => self.warn(*node, warnings),
+            EventKind::NodePrinted { .. } => {}
             EventKind::NodeFailed { node, message, then } => self.node_failed(*node, message, *then),
             EventKind::NodeRestarted { node } => {
                 self.leave_work(*node);
@@ -223,6 +256,7 @@ impl Run {
             }
             EventKind::NodeUncertain { node } => {
                 self.drop_node_effect(*node);
+                self.doubt(Some(*node));
                 self.set_status(*node, NodeStatus::Uncertain);
                 self.waiting += 1;
             }
@@ -256,7 +290,10 @@ impl Run {
                 self.refresh(at);
             }
             EventKind::AgentContinued { agent, node, prompt } => {
+                // A fallback in the main conversation has the rights of its own type, not those of the phase before it.
+                let access = node.and_then(|node| self.plan_node(node)).map(PlanNode::access);
                 self.with_agent(*agent, |state| {
+                    state.access = access.unwrap_or(state.access);
                     state.node = *node;
                     state.task_began_at = state.step;
                     (state.missteps, state.repairs) = (0, 0);
@@ -344,16 +381,17 @@ impl Run {
             }
             EventKind::ToolUncertain { agent, step, index } => {
                 self.close(EffectKey::Tool { agent: *agent, step: *step, index: *index });
+                self.doubt(self.agents.get(*agent as usize).and_then(|state| state.node));
                 self.with_agent(*agent, |state| state.result(*index, UNCERTAIN.to_owned(), true));
             }
             EventKind::InputRequested { about, text, options, .. } => {
                 if let Asked::Agent { agent, step, index } = *about {
                     self.with_agent(agent, |state| state.ask(step, index));
                 }
-                let question =
-                    Question { about: *about, text: text.clone(), options: options.clone(), answer: None };
+                let (wants, node) = self.wants_of(*about);
+                let (text, options) = (text.clone(), options.clone());
                 self.open_questions.insert(index(self.questions.len()));
-                self.questions.push(question);
+                self.questions.push(Question { about: *about, text, options, wants, node, answer: None });
             }
             EventKind::InputAnswered { question, answer } => self.answered(*question, answer),
             EventKind::MessageSent { to, text, .. } => {
@@ -395,6 +433,11 @@ impl Run {
         self.spec.plan.nodes.get(node as usize)
     }
 
+    /// Was its result taken over from another run?
+    pub fn is_reused(&self, node: u32) -> bool {
+        self.plan_node(node).is_some_and(|plan| self.spec.reused.contains_key(&plan.id))
+    }
+
     pub(crate) fn node(&self, node: u32) -> Option<&NodeState> {
         self.nodes.get(node as usize)
     }
@@ -413,9 +456,10 @@ impl Run {
         let is_inline = state.inline;
         let effect = match self.plan_node(node).map(|node| (&node.work, &node.id)) {
             Some((Work::Noop, _)) => Effect::Noop,
-            Some((Work::Script { skill, entry, class, .. }, id)) if !is_inline => Effect::RunScript {
+            Some((Work::Script { skill, dir, entry, class, .. }, id)) if !is_inline => Effect::RunScript {
                 node: id.clone(),
                 skill: skill.clone(),
+                dir: dir.clone(),
                 entry: entry.clone(),
                 arguments: arguments.cloned().unwrap_or(Value::Null),
                 class: *class,
@@ -438,6 +482,9 @@ impl Run {
         let single = sets.len() == 1;
         for name in sets {
             let part = value.get(&name).cloned();
+            if part.is_none() && self.was_answered(node, &name) {
+                continue;
+            }
             let taken = part.or_else(|| single.then(|| value.clone())).unwrap_or(Value::Null);
             self.variables.insert(name, taken);
         }
@@ -451,17 +498,14 @@ impl Run {
         match then {
             AfterFailure::Inline => {
                 self.leave_work(node);
+                // It may have failed before it started.
+                self.ready.remove(&node);
                 if let Some(state) = self.nodes.get_mut(node as usize) {
                     state.inline = true;
                 }
                 self.make_ready(node);
             }
-            AfterFailure::Null => {
-                if let Some(output) = self.plan_node(node).and_then(|plan| plan.output.clone()) {
-                    self.variables.insert(output, Value::Null);
-                }
-                self.end_node(node, NodeStatus::Null);
-            }
+            AfterFailure::Null => self.node_is_null(node),
             AfterFailure::Abort => {
                 self.leave_work(node);
                 self.ready.remove(&node);
@@ -470,6 +514,13 @@ impl Run {
                 self.aborting.get_or_insert_with(|| message.clone());
             }
         }
+    }
+
+    fn node_is_null(&mut self, node: u32) {
+        if let Some(output) = self.plan_node(node).and_then(|plan| plan.output.clone()) {
+            self.variables.insert(output, Value::Null);
+        }
+        self.end_node(node, NodeStatus::Null);
     }
 
     /// A node that was at work is so no more.
@@ -576,7 +627,14 @@ impl Run {
         match asked.about {
             _ if !is_open => {}
             Asked::Agent { agent, index, .. } => {
-                self.with_agent(agent, |state| state.result(index, answer.to_owned(), false));
+                // Checked before it was recorded; a log that says otherwise still has the person's words.
+                let value = asked.wants.answer_type.read(answer, &asked.options);
+                let value = value.unwrap_or_else(|_| Value::String(answer.to_owned()));
+                let told = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                if let Some(name) = asked.wants.variable.clone() {
+                    self.variables.insert(name, value);
+                }
+                self.with_agent(agent, |state| state.result(index, told, false));
             }
             // It waits for a slot like any other node.
             Asked::Uncertain { node } if answer == REPEAT => {
@@ -584,6 +642,37 @@ impl Run {
                 self.make_ready(node);
             }
             Asked::Uncertain { .. } => {}
+        }
+    }
+
+    /// What the agent's own call says about the answer it wants.
+    fn wants_of(&self, about: Asked) -> (Wants, Option<u32>) {
+        let Asked::Agent { agent, index, .. } = about else { return (Wants::default(), None) };
+        let Some(state) = self.agents.get(agent as usize) else { return (Wants::default(), None) };
+        let call = state.messages.last().and_then(|message| message.tool_calls().nth(index as usize));
+        let node = state.node.and_then(|node| self.plan_node(node));
+        let wants = call.and_then(|call| Wants::of(&call.arguments, node).ok());
+        (wants.unwrap_or_default(), state.node)
+    }
+
+    /// Did a person's answer set this variable of an inline phase?
+    fn was_answered(&self, node: u32, name: &str) -> bool {
+        self.questions.iter().any(|question| {
+            question.node == Some(node)
+                && question.answer.is_some()
+                && question.wants.variable.as_deref() == Some(name)
+        })
+    }
+
+    fn warn(&mut self, node: u32, warnings: &[Words]) {
+        if let Some(state) = self.nodes.get_mut(node as usize) {
+            state.warnings.extend_from_slice(warnings);
+        }
+    }
+
+    fn doubt(&mut self, node: Option<u32>) {
+        if let Some(state) = node.and_then(|node| self.nodes.get_mut(node as usize)) {
+            state.had_uncertain_effect = true;
         }
     }
 

@@ -1,6 +1,8 @@
 //! Given a plan and a world, when the world answers, then the log says what must be true. And the properties that hold
 //! for every plan, every order of outcomes and every crash.
 
+mod simulation;
+
 use crate::*;
 use fugato_model::chat::{Answer, Message, ModelFault, Part, Role, StopReason, ToolCall, Usage};
 use fugato_model::words;
@@ -43,6 +45,8 @@ fn template(text: &str) -> fugato_skill::interpolate::Template {
 fn script(class: EffectClass) -> Work {
     Work::Script {
         skill: "s".into(),
+        dir: None,
+        relevant: Vec::new(),
         entry: "main.sh".into(),
         class,
         instructions: "do".into(),

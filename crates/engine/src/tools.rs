@@ -14,7 +14,6 @@ pub const TOOLS: &[(&str, EffectClass)] = &[
     ("skill_list", EffectClass::Read),
     ("skill_read", EffectClass::Read),
     ("skill_search", EffectClass::Read),
-    ("read_value", EffectClass::Read),
     ("Write", EffectClass::Idempotent),
     ("Edit", EffectClass::Once),
     ("Bash", EffectClass::Once),

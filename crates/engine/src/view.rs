@@ -33,6 +33,10 @@ pub struct NodeView {
     pub status: &'static str,
     pub attempt: u32,
     pub message: Option<String>,
+    pub warnings: Vec<String>,
+    /// Not run: its result comes from the parent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reused: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -49,6 +53,10 @@ pub struct QuestionView {
     pub id: u32,
     pub text: String,
     pub options: Vec<String>,
+    /// `text`, `number`, `boolean`, `json` or `choice`.
+    pub answer_type: &'static str,
+    /// The variable that takes the answer.
+    pub variable: Option<String>,
     pub answer: Option<String>,
 }
 
@@ -92,6 +100,8 @@ impl Run {
                     status: node_word(state.status, ended.is_some()),
                     attempt: state.attempt,
                     message: state.message.as_ref().map(|words| words.in_lang(lang).to_owned()),
+                    warnings: state.warnings.iter().map(|words| words.in_lang(lang).to_owned()).collect(),
+                    reused: self.spec.reused.contains_key(&plan.id),
                 }
             });
         let agents = (0u32..).zip(&self.agents).map(|(at, agent)| AgentView {
@@ -110,6 +120,8 @@ impl Run {
             id,
             text: question.text.clone(),
             options: question.options.clone(),
+            answer_type: question.wants.answer_type.as_str(),
+            variable: question.wants.variable.clone(),
             answer: question.answer.clone(),
         });
         RunView {

@@ -100,6 +100,7 @@ codes! {
     F0402 "unknown configuration key";
     F0403 "configuration value is invalid";
     F0404 "state directory is not usable";
+    F0405 "a project's file cannot decide where keys go";
     F0601 "model script cannot be read";
     F0602 "no rule of the model script fits";
     F0603 "no model is configured";

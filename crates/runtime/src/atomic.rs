@@ -22,6 +22,25 @@ pub fn write_atomically(file: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// The same for content that is written piece by piece and is for its owner's eyes only.
+pub fn write_privately<E: From<io::Error>>(
+    file: &Path,
+    write: impl FnOnce(&mut dyn io::Write) -> Result<(), E>,
+) -> Result<(), E> {
+    let target = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let dir = parent(&target);
+    // Temporary files are private (0600), and the name keeps what it had.
+    let mut temporary = tempfile::Builder::new().prefix(".fugato.").tempfile_in(&dir)?;
+    let mut buffered = io::BufWriter::new(temporary.as_file_mut());
+    write(&mut buffered)?;
+    buffered.flush()?;
+    drop(buffered);
+    temporary.as_file().sync_all()?;
+    temporary.persist(&target).map_err(|error| error.error)?;
+    let _ = std::fs::File::open(&dir).and_then(|dir| dir.sync_all());
+    Ok(())
+}
+
 /// Why a file was not replaced.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplaceError {

@@ -7,6 +7,7 @@ mod atomic;
 mod beneath;
 pub mod config;
 mod discover;
+pub mod exports;
 mod files;
 pub mod manage;
 pub mod models;
@@ -20,13 +21,13 @@ pub mod store;
 pub mod tools;
 mod watch;
 
-pub use atomic::{ReplaceError, probe_writable, replace_unchanged, write_atomically};
+pub use atomic::{ReplaceError, probe_writable, replace_unchanged, write_atomically, write_privately};
 pub use config::Config;
 pub use discover::{
     Discovery, FileEntry, IndexUse, Stats, discover, discover_at, discover_paths, skill_digest,
 };
 pub use files::{FileError, Found, Pinned, SkillDir};
-pub use phases::{ReadPhases, read_phases};
+pub use phases::{FoundSkill, Origin, ReadPhases, read_phases};
 pub use places::{Places, PlacesError};
 pub use roots::{CLIENT_DIRS, Root, Selection, roots};
 pub use state::{project_slug, state_dir};

@@ -10,7 +10,7 @@ mod tests;
 pub use render::{RenderError, RenderProblem, Rendered};
 
 use crate::limits::REFERENCE_BYTES;
-use crate::place::Place;
+use crate::place::{Lines, Place, Position};
 use crate::variable::VarName;
 use fugato_model::{Words, words};
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,9 @@ pub struct Reference {
     pub path: Vec<Step>,
     pub filter: Option<Filter>,
     pub place: Place,
+    /// Where a person finds it, once the file it stands in is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<Position>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,6 +89,23 @@ impl Template {
 
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
+    }
+
+    /// Notes line and column of every reference, so that an error years later can still say where it stands.
+    pub(crate) fn note_positions(&mut self, lines: &Lines<'_>) {
+        for piece in &mut self.pieces {
+            if let Piece::Reference(reference) = piece {
+                reference.position = Some(lines.position(reference.place.start));
+            }
+        }
+    }
+
+    pub(crate) fn forget_places(&mut self) {
+        for piece in &mut self.pieces {
+            if let Piece::Reference(reference) = piece {
+                (reference.place, reference.position) = (Place::default(), None);
+            }
+        }
     }
 
     /// Changes every place: for text that stands in its file in another form (quoted, folded).
@@ -251,7 +271,7 @@ impl<'a> Cursor<'a> {
         }
         let filter = self.filter()?;
         match self.rest.chars().next() {
-            None => Ok(Reference { variable, path, filter, place }),
+            None => Ok(Reference { variable, path, filter, place, position: None }),
             Some(c) => Err(words!(
                 "unexpected {c:?} in a reference; `{{{{NAME.key[0]}}}}` is expected",
                 "引用中出现了意外的 {c:?}；应为 `{{{{NAME.key[0]}}}}`"

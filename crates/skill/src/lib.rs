@@ -33,6 +33,7 @@ mod read;
 pub mod reference;
 mod rename;
 mod requote;
+pub mod result_schema;
 #[cfg(test)]
 mod sk_tests;
 pub mod template;
@@ -46,7 +47,7 @@ pub use digest::{
 };
 pub use head::{Kind, SkillHead};
 pub use inventory::{Installed, Inventory};
-pub use place::Place;
+pub use place::{Place, Position};
 pub use read::{
     Reading, SKILL_FILE_NAMES, SkillText, is_skill_file, read_frontmatter, read_named, read_orchestrator,
     read_skill,

@@ -37,8 +37,9 @@ const MAX_CHARS: usize = 64;
 const RESERVED: [&str; 3] = ["__proto__", "prototype", "constructor"];
 
 impl VarName {
-    /// What every run has: the arguments, the day it started, and the day the arguments speak of.
-    pub const BUILT_IN: [&'static str; 3] = ["ARGUMENTS", "TODAY", "TARGET_DATE"];
+    /// What every run has: the arguments, the day it started, the zone that made it that day, and the day the arguments
+    /// speak of.
+    pub const BUILT_IN: [&'static str; 4] = ["ARGUMENTS", "TODAY", "TODAY_ZONE", "TARGET_DATE"];
 
     /// A name as it may be referred to.
     pub fn parse(text: &str) -> Result<Self, VarNameError> {

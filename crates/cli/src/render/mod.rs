@@ -1,8 +1,10 @@
-//! Drawing for the terminal: tables, caret frames, diffs, widths.
+//! Drawing for the terminal: tables, caret frames, diffs, widths, graphs.
 
+pub mod canvas;
 mod count;
 mod diagnostic;
 mod diff;
+pub mod layered;
 mod shell;
 mod table;
 mod width;

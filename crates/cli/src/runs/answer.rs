@@ -1,20 +1,21 @@
 //! `fugato answer RUN TEXT`: answer what a run asked, and let it go on.
 
+use super::models::{learn_key, models, store};
 use super::start::{Watching, drive, world_of};
-use super::{PATIENCE, command_error, find, open, reader, state, store_error};
-use crate::app::{App, env_var};
+use super::{PATIENCE, command_error, find, open, reader};
+use crate::app::App;
 use crate::error::{CliError, Outcome};
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use fugato_engine::{Command, Input};
 use fugato_model::{Exit, words};
-use fugato_runtime::models::{ModelSettings, Models};
-use fugato_runtime::runs::{Session, command};
-use fugato_runtime::store::Store;
+use fugato_runtime::runs::{CommandError, Session, command};
 
 /// Answer what a run asked.
 #[derive(Debug, Args)]
 pub struct AnswerArgs {
     /// The run, or the beginning of its id
+    #[arg(add = ArgValueCandidates::new(crate::complete::runs))]
     run: String,
     /// The answer
     #[arg(required = true)]
@@ -25,6 +26,9 @@ pub struct AnswerArgs {
     /// Print each event as one line of JSON
     #[arg(long)]
     jsonl: bool,
+    /// With --jsonl: also the text of models as it arrives
+    #[arg(long, requires = "jsonl")]
+    stream: bool,
     /// Never ask on the terminal: leave the question open and end
     #[arg(long)]
     no_input: bool,
@@ -42,26 +46,29 @@ pub fn run(args: &AnswerArgs, app: &mut App) -> Outcome {
             words!("run `{id}` asks nothing", "运行 `{id}` 没有待回答的问题"),
         ));
     };
-    let models = Models::from_env(&env_var, ModelSettings::default());
+    let models = models(app);
+    learn_key(&models, &run.spec.model)?;
     let world = world_of(&run, models, app);
-    let dir = state(app);
-    let store = Store::open(&dir).map_err(|error| store_error(&error))?;
+    let store = store(app)?;
     let answer = args.text.join(" ");
-    if row.is_live() {
-        // Somebody works on the run: it is told, and goes on there.
-        let told = Command::Answer { question, answer };
-        return match command(&store, &id, &told, PATIENCE) {
+    let mut answer = Some(answer);
+    if row.is_live()
+        && let Some(answer) = answer.take()
+    {
+        // Somebody works on the run: it is told, and goes on there; should it end meanwhile, we go on here.
+        match command(&store, &id, &Command::Answer { question, answer }, PATIENCE) {
             Ok(()) => {
                 app.out.note(&words!("answered; the run goes on", "已回答；运行继续"));
-                Ok(Exit::Ok)
+                return Ok(Exit::Ok);
             }
-            Err(error) => Err(command_error(&error)),
-        };
+            Err(CommandError::Unowned) => {}
+            Err(error) => return Err(command_error(&error)),
+        }
     }
-    let watching = Watching { jsonl: args.jsonl, no_input: args.no_input };
+    let watching = Watching { jsonl: args.jsonl, stream: args.stream, no_input: args.no_input };
     drive(app, &watching, move |watcher| {
         let mut session = Session::take_over(store, &reader, run, world, watcher)?;
-        session.tell(Input::Answer { question, answer });
+        answer.into_iter().for_each(|answer| session.tell(Input::Answer { question, answer }));
         Ok(session)
     })
 }

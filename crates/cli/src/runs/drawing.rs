@@ -1,54 +1,227 @@
-//! The plan as a picture: phases in order, what each waits for, what each gives.
+//! The plan as a picture: a box per phase with its subagents, arrows between phases; an outline where a picture does not
+//! fit. Pure: a plan in, lines out.
 
-use crate::printer::{paint, style};
+use crate::printer::style;
+use crate::render::Width;
+use crate::render::canvas::{Line, Span, Strokes, strings, width_of};
+use crate::render::layered::{self, Graph, TextBox};
 use fugato_engine::{Plan, PlanNode, Work};
+use fugato_model::{Lang, words};
+
+/// For whom a plan is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Paper {
+    pub lang: Lang,
+    pub width: Width,
+    pub columns: usize,
+}
+
+/// How much a box says. Where everything does not fit beside each other, first lines are broken, then only names stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Detail {
+    OneLine,
+    Stacked,
+    Names,
+}
+
+/// Subagents shown in a box; the outline shows all.
+const SHOWN_IN_BOX: usize = 16;
 
 /// Lines of text; no model is asked.
-pub fn draw(plan: &Plan) -> Vec<String> {
-    let mut lines = Vec::new();
-    for (at, phase) in (0u32..).zip(&plan.phases) {
+pub fn draw(plan: &Plan, paper: Paper) -> Vec<String> {
+    let picture = [Detail::OneLine, Detail::Stacked, Detail::Names]
+        .into_iter()
+        .find_map(|detail| layered::draw(&graph(plan, paper, detail), paper.width, paper.columns));
+    strings(&picture.unwrap_or_else(|| outline(plan, paper)))
+}
+
+/// A skill without phases: one agent reads it.
+pub fn draw_single(paper: Paper) -> Vec<String> {
+    let does = say(
+        paper.lang,
+        "one agent reads the whole skill; there are no phases",
+        "没有阶段：由一个代理执行整个技能",
+    );
+    let boxed = |text: &str| TextBox {
+        title: vec![Span::new(style::NAME, "main")],
+        lines: vec![vec![Span::plain(text), Span::new(style::DIM, "  general-purpose")]],
+    };
+    let graph = Graph { boxes: vec![boxed(&does)], edges: Vec::new() };
+    let picture = layered::draw(&graph, paper.width, paper.columns);
+    strings(&picture.unwrap_or_else(|| vec![cut(vec![Span::plain(&does)], paper)]))
+}
+
+fn graph(plan: &Plan, paper: Paper, detail: Detail) -> Graph {
+    let by_phase = nodes_by_phase(plan);
+    let boxes = plan.phases.iter().zip(&by_phase).map(|(phase, nodes)| {
+        let mut title = vec![Span::new(style::NAME, &phase.name)];
+        if phase.parallel && nodes.len() > 1 {
+            title.push(Span::new(style::DIM, say(paper.lang, " (parallel)", "（并行）")));
+        }
+        TextBox { title, lines: contents(nodes, paper, detail) }
+    });
+    let edges = plan.phases.iter().enumerate().flat_map(|(to, phase)| {
+        phase.depends_on.iter().filter_map(move |from| Some((usize::try_from(*from).ok()?, to)))
+    });
+    Graph { boxes: boxes.collect(), edges: edges.collect() }
+}
+
+fn nodes_by_phase(plan: &Plan) -> Vec<Vec<&PlanNode>> {
+    let mut by_phase: Vec<Vec<&PlanNode>> = vec![Vec::new(); plan.phases.len()];
+    for node in plan.nodes.iter().filter(|node| !matches!(node.work, Work::Gate)) {
+        if let Some(nodes) = by_phase.get_mut(node.phase as usize) {
+            nodes.push(node);
+        }
+    }
+    by_phase
+}
+
+/// The lines of a box, in columns.
+fn contents(nodes: &[&PlanNode], paper: Paper, detail: Detail) -> Vec<Line> {
+    let Paper { lang, width, .. } = paper;
+    if nodes.is_empty() {
+        return vec![vec![Span::new(style::DIM, say(lang, "switched off", "已停用"))]];
+    }
+    let told: Vec<Told> = nodes.iter().take(SHOWN_IN_BOX).map(|node| Told::new(node, paper)).collect();
+    let widest = |part: fn(&Told) -> &str| told.iter().map(|told| width.of(part(told))).max().unwrap_or(0);
+    let (names, kinds, outputs) =
+        (widest(|told| &told.name), widest(|told| &told.kind), widest(|told| &told.output));
+    let pad = |text: &str, cells: usize| " ".repeat(cells.saturating_sub(width.of(text)));
+    let mut lines: Vec<Line> = Vec::new();
+    for Told { name, kind, output, marks } in &told {
+        let name_span = Span::plain(name);
+        let (dim, bold) = (style::DIM, style::BOLD);
+        match detail {
+            Detail::Names => lines.push(vec![name_span]),
+            Detail::Stacked => {
+                lines.push(vec![name_span]);
+                let gap = if output.is_empty() { "" } else { " " };
+                let kind = Span::new(dim, format!("  {kind}{gap}"));
+                lines.push(vec![kind, Span::new(bold, output)]);
+                if !marks.is_empty() {
+                    lines.push(vec![Span::new(dim, format!("  {marks}"))]);
+                }
+            }
+            Detail::OneLine => {
+                let kind = format!("{}  {kind}{}", pad(name, names), pad(kind, kinds));
+                let mut line = vec![name_span, Span::new(dim, kind)];
+                if outputs > 0 {
+                    line.push(Span::new(bold, format!("  {output}{}", pad(output, outputs))));
+                }
+                if !marks.is_empty() {
+                    line.push(Span::new(dim, format!("  {marks}")));
+                }
+                lines.push(line);
+            }
+        }
+    }
+    if let Some(more @ 1..) = nodes.len().checked_sub(SHOWN_IN_BOX) {
+        lines.push(vec![Span::new(
+            style::DIM,
+            say(lang, &format!("+{more} more"), &format!("另有 {more} 个")),
+        )]);
+    }
+    lines
+}
+
+/// What is said about a node.
+struct Told {
+    name: String,
+    kind: String,
+    output: String,
+    marks: String,
+}
+
+impl Told {
+    fn new(node: &PlanNode, paper: Paper) -> Self {
+        let Paper { lang, width, .. } = paper;
+        let arrow = Strokes::from(width).arrow();
+        let own = node.id.split_once('/').map_or(node.id.as_str(), |(_, own)| own);
+        let (name, kind, sets) = match &node.work {
+            Work::Agent { agent_type, .. } => (own.to_owned(), agent_type.clone(), Vec::new()),
+            Work::Script { .. } => (own.to_owned(), "script".to_owned(), Vec::new()),
+            Work::Inline { sets, .. } => {
+                (say(lang, "in the main conversation", "在主对话中"), "inline".to_owned(), sets.clone())
+            }
+            Work::Noop | Work::Gate => (own.to_owned(), String::new(), Vec::new()),
+        };
+        let outputs: Vec<String> = node.output.iter().cloned().chain(sets).collect();
+        let output =
+            if outputs.is_empty() { String::new() } else { format!("{arrow} {}", outputs.join(", ")) };
+        let mut marks = Vec::new();
+        if node.fallback_inline {
+            marks.push(say(lang, "fallback: inline", "失败时内联执行"));
+        }
+        if node.optional {
+            marks.push(say(lang, "optional", "可选"));
+        }
+        let safe = |text: String| fugato_model::escape_for_terminal(&text).into_owned();
+        Self { name: safe(name), kind: safe(kind), output: safe(output), marks: marks.join(", ") }
+    }
+}
+
+/// One phase after the other, each with what it waits for.
+fn outline(plan: &Plan, paper: Paper) -> Vec<Line> {
+    let by_phase = nodes_by_phase(plan);
+    let (arrow, bar, last_bar, waits_for) = match Strokes::from(paper.width) {
+        Strokes::Lines => ("◀──", "├─ ", "└─ ", "──▶"),
+        Strokes::Ascii => ("<--", "|- ", "`- ", "->"),
+    };
+    let mut lines: Vec<Line> = Vec::new();
+    for (phase, nodes) in plan.phases.iter().zip(&by_phase) {
         let waits: Vec<&str> = phase
             .depends_on
             .iter()
             .filter_map(|on| plan.phases.get(*on as usize))
             .map(|phase| phase.name.as_str())
             .collect();
-        let waits =
-            if waits.is_empty() { String::new() } else { format!("  ◀── {}", waits.join(", ")) };
-        let how = if phase.parallel { "  ∥" } else { "" };
-        let name = paint(style::NAME, &phase.name);
-        lines.push(format!("{name}{}{}", paint(style::DIM, how), paint(style::DIM, waits)));
-        let nodes: Vec<&PlanNode> =
-            plan.nodes.iter().filter(|node| node.phase == at && !matches!(node.work, Work::Gate)).collect();
+        let mut head = vec![Span::new(style::NAME, &phase.name)];
+        if phase.parallel && nodes.len() > 1 {
+            head.push(Span::new(style::DIM, say(paper.lang, " (parallel)", "（并行）")));
+        }
+        if !waits.is_empty() {
+            head.push(Span::new(style::DIM, format!("  {arrow} {}", waits.join(", "))));
+        }
+        lines.push(head);
         for (number, node) in nodes.iter().enumerate() {
-            let branch = if number + 1 == nodes.len() { "└─" } else { "├─" };
-            lines.push(format!("{branch} {}", describe(node)));
+            let branch = if number + 1 == nodes.len() { last_bar } else { bar };
+            let Told { name, kind, output, marks } = Told::new(node, paper);
+            let output = output.replacen(Strokes::from(paper.width).arrow(), waits_for, 1);
+            let mut line =
+                vec![Span::plain(format!("{branch}{name}")), Span::new(style::DIM, format!("  {kind}"))];
+            if !output.is_empty() {
+                line.push(Span::new(style::BOLD, format!("  {output}")));
+            }
+            if !marks.is_empty() {
+                line.push(Span::new(style::DIM, format!("  {marks}")));
+            }
+            lines.push(cut(line, paper));
         }
     }
     lines
 }
 
-fn describe(node: &PlanNode) -> String {
-    let (what, kind) = match &node.work {
-        Work::Agent { skill, agent_type, .. } => (skill.clone(), agent_type.clone()),
-        Work::Script { skill, .. } => (skill.clone(), "script".to_owned()),
-        Work::Inline { sets, .. } if sets.is_empty() => {
-            ("(in the main conversation)".to_owned(), "inline".into())
+/// A line that is too long loses its end.
+fn cut(line: Line, paper: Paper) -> Line {
+    if width_of(&line, paper.width) <= paper.columns {
+        return line;
+    }
+    let mut left = paper.columns;
+    let mut kept = Vec::new();
+    for span in line {
+        let text = paper.width.cut(&span.text, left);
+        left = left.saturating_sub(paper.width.of(&text));
+        kept.push(Span { text, style: span.style });
+        if left == 0 {
+            break;
         }
-        Work::Inline { sets, .. } => {
-            ("(in the main conversation)".to_owned(), format!("inline, sets {}", sets.join(", ")))
-        }
-        Work::Noop | Work::Gate => (node.id.clone(), String::new()),
-    };
-    let mut line = format!("{what}  {}", paint(style::DIM, kind));
-    if let Some(output) = &node.output {
-        line.push_str(&format!("  ──▶ {}", paint(style::BOLD, output)));
     }
-    if node.optional {
-        line.push_str(&paint(style::DIM, "  optional"));
-    }
-    if node.fallback_inline {
-        line.push_str(&paint(style::DIM, "  fallback: inline"));
-    }
-    line
+    kept
 }
+
+fn say(lang: Lang, english: &str, chinese: &str) -> String {
+    words!("{english}", "{chinese}").in_lang(lang).to_owned()
+}
+
+#[cfg(test)]
+mod tests;

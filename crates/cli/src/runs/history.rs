@@ -1,141 +1,23 @@
-//! `fugato runs | events | trace | cost`: what happened, from the log.
+//! `fugato cost`: what a run took, from the log.
 
-use super::reporter::{cost_words, duration};
-use super::trace::{bars, draw};
+use super::reporter::cost_words;
 use super::{find, open, reader};
 use crate::app::App;
 use crate::error::Outcome;
-use crate::printer::{paint, style};
+use crate::printer::style;
 use crate::render::{Cell, Table};
 use clap::Args;
-use fugato_model::{Exit, Lang, words};
-use fugato_runtime::store::RunFilter;
-
-/// List the runs of this project.
-#[derive(Debug, Args)]
-pub struct RunsArgs {
-    /// At most this many
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    limit: u32,
-}
-
-/// Names one run.
-#[derive(Debug, Args)]
-pub struct EventsArgs {
-    /// The run, or the beginning of its id [default: the newest]
-    run: Option<String>,
-}
-
-/// Draw a run as a waterfall.
-#[derive(Debug, Args)]
-pub struct TraceArgs {
-    /// The run, or the beginning of its id [default: the newest]
-    run: Option<String>,
-}
+use clap_complete::ArgValueCandidates;
+use fugato_engine::Run;
+use fugato_model::{Exit, Lang, Words, words};
+use fugato_runtime::models::price::DATE as PRICE_DATE;
 
 /// What a run cost, per agent.
 #[derive(Debug, Args)]
 pub struct CostArgs {
     /// The run, or the beginning of its id [default: the newest]
+    #[arg(add = ArgValueCandidates::new(crate::complete::runs))]
     run: Option<String>,
-}
-
-pub fn runs(args: &RunsArgs, app: &mut App) -> Outcome {
-    let reader = reader(app)?;
-    let filter = RunFilter { limit: Some(args.limit), ..RunFilter::default() };
-    let rows = reader.runs(&filter).map_err(|error| super::store_error(&error))?;
-    if app.out.json {
-        let items: Vec<_> = rows
-            .iter()
-            .map(|row| {
-                serde_json::json!({
-                    "id": row.id, "status": row.effective_status().as_str(), "skill": row.skill,
-                    "title": row.title, "started_at": row.created_at, "updated_at": row.updated_at,
-                    "events": row.last_seq,
-                })
-            })
-            .collect();
-        app.out.json(&serde_json::json!({"schema": "fugato.runs/v1", "runs": items}))?;
-        return Ok(Exit::Ok);
-    }
-    let mut table = match app.out.lang {
-        Lang::En => Table::new(0).header(["RUN", "STATUS", "EVENTS", "TIME", "TITLE"]),
-        Lang::Zh => Table::new(0).header(["运行", "状态", "事件", "用时", "标题"]),
-    };
-    for row in &rows {
-        let status = row.effective_status();
-        let look = match status.as_str() {
-            "complete" => style::GOOD,
-            "failed" | "aborted" => style::BAD,
-            _ => style::WARN,
-        };
-        table.row([
-            Cell::styled(style::NAME, &row.id),
-            Cell::styled(look, status.as_str()),
-            Cell::new(row.last_seq.to_string()),
-            Cell::new(duration(row.updated_at - row.created_at)),
-            Cell::new(row.title.clone().unwrap_or_default()),
-        ]);
-    }
-    table.print(&mut app.out)?;
-    Ok(Exit::Ok)
-}
-
-/// Every event as one line: text for eyes, JSON with `--json`.
-pub fn events(args: &EventsArgs, app: &mut App) -> Outcome {
-    let reader = reader(app)?;
-    let row = find(&reader, args.run.as_deref())?;
-    let (events, _) = open(&reader, &row)?;
-    let start = events.first().map_or(0, |event| event.at);
-    for event in &events {
-        if app.out.json {
-            let line =
-                serde_json::to_string(event).map_err(|error| crate::error::CliError::internal(&error))?;
-            app.out.line(line)?;
-            continue;
-        }
-        let value = serde_json::to_value(&event.kind).unwrap_or_default();
-        let kind = value.get("type").and_then(|kind| kind.as_str()).unwrap_or_default().to_owned();
-        let mut rest = value;
-        if let Some(object) = rest.as_object_mut() {
-            object.remove("type");
-        }
-        let rest: String = rest.to_string().chars().take(120).collect();
-        let rest = fugato_model::escape_for_terminal(&rest).into_owned();
-        let time = paint(style::DIM, format!("{:>9}", duration(event.at - start)));
-        app.out.line(format!("{:>5} {time} {} {rest}", event.seq, paint(style::NAME, kind)))?;
-    }
-    Ok(Exit::Ok)
-}
-
-pub fn trace(args: &TraceArgs, app: &mut App) -> Outcome {
-    let reader = reader(app)?;
-    let row = find(&reader, args.run.as_deref())?;
-    let (events, run) = open(&reader, &row)?;
-    let bars = bars(&events, &run);
-    if app.out.json {
-        let items: Vec<_> = bars
-            .iter()
-            .map(|bar| {
-                serde_json::json!({
-                    "id": bar.id, "start": bar.start, "end": bar.end, "state": bar.state, "attempt": bar.attempt,
-                })
-            })
-            .collect();
-        app.out.json(&serde_json::json!({"schema": "fugato.trace/v1", "run": row.id, "bars": items}))?;
-        return Ok(Exit::Ok);
-    }
-    let (from, to) = match (events.first(), events.last()) {
-        (Some(first), Some(last)) => (first.at, last.at),
-        _ => return Ok(Exit::Ok),
-    };
-    let columns = app.out.columns().unwrap_or(100);
-    for line in draw(&bars, from, to, columns, app.out.width) {
-        app.out.line(line)?;
-    }
-    let (id, status, time, cost) = (&row.id, row.effective_status(), duration(to - from), cost_words(&run));
-    app.out.note(&words!("{id} {status} · {time} · {cost}", "{id} {status} · {time} · {cost}"));
-    Ok(Exit::Ok)
 }
 
 pub fn cost(args: &CostArgs, app: &mut App) -> Outcome {
@@ -147,6 +29,7 @@ pub fn cost(args: &CostArgs, app: &mut App) -> Outcome {
         let view = run.view(lang);
         app.out.json(&serde_json::json!({
             "schema": "fugato.cost/v1", "run": row.id, "total": run.spent, "agents": view.agents,
+            "prices": {"table": PRICE_DATE, "own": app.config.price_dates()},
         }))?;
         return Ok(Exit::Ok);
     }
@@ -174,5 +57,24 @@ pub fn cost(args: &CostArgs, app: &mut App) -> Outcome {
         "{answers} model calls · {tokens} tokens · {cost}",
         "模型调用 {answers} 次 · {tokens} 词元 · {cost}"
     ));
+    app.out.note(&price_note(&run, app));
     Ok(Exit::Ok)
+}
+
+/// How old the prices are, and what to do where there is none: unknown is not free.
+fn price_note(run: &Run, app: &App) -> Words {
+    let unknown = run.agents.iter().find(|agent| agent.spent.answers > 0 && agent.spent.micro_usd.is_none());
+    let dates = app.config.price_dates();
+    let own: Vec<String> = dates.iter().map(|(model, date)| format!("{model} {date}")).collect();
+    let own = if own.is_empty() { String::new() } else { format!(" · {}", own.join(", ")) };
+    match unknown {
+        Some(agent) => {
+            let model = fugato_model::escape_for_terminal(&agent.model);
+            words!(
+                "prices of {PRICE_DATE}{own}; that of {model} is unknown, so the cost is: set it under [prices.\"{model}\"]",
+                "价格表日期 {PRICE_DATE}{own}；{model} 的价格未知，因此费用未知：可在 [prices.\"{model}\"] 下设置"
+            )
+        }
+        None => words!("prices of {PRICE_DATE}{own}", "价格表日期 {PRICE_DATE}{own}"),
+    }
 }

@@ -1,29 +1,52 @@
 //! Running skills and looking at runs: one file per verb.
 
 mod answer;
+mod archive;
+mod board;
+mod detach;
+mod diff;
 mod drawing;
+mod drive;
+mod estimate;
+mod events;
+mod follower;
 mod history;
+mod listing;
+mod models;
 mod planning;
+mod prompt;
+mod remove;
+mod replay;
 mod reporter;
+mod rerun;
 mod resume;
+mod show;
 mod skills;
 mod start;
+mod summary;
 mod trace;
+mod variables;
 
 pub use answer::{AnswerArgs, run as answer};
-pub use history::{
-    CostArgs, EventsArgs, RunsArgs, TraceArgs, cost, events as show_events, runs, trace as show_trace,
-};
+pub use diff::{DiffArgs, run as diff};
+pub use events::{EventsArgs, run as show_events};
+pub use history::{CostArgs, cost};
+pub use listing::{RunsArgs, run as runs};
+pub use models::models;
 pub use planning::{PlanArgs, run as plan};
+pub use replay::{ReplayArgs, run as replay};
+pub use rerun::{RerunArgs, run as rerun};
 pub use resume::{ResumeArgs, run as resume};
 pub use start::{RunArgs, run as start};
+pub use trace::{TraceArgs, run as show_trace};
 
 use crate::app::{App, env_var};
 use crate::error::CliError;
-use fugato_engine::{Event, Run};
+use fugato_engine::{Event, EventKind, Run};
 use fugato_model::{Exit, words};
 use fugato_runtime::runs::{CommandError, JournalError, RunError, load};
-use fugato_runtime::store::{Lookup, Reader, RunRow, StoreError};
+use fugato_runtime::store::{Reader, RunFilter, RunRow, StoreError};
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 /// Where this project's runs are.
@@ -43,33 +66,54 @@ pub fn reader(app: &App) -> Result<Reader, CliError> {
 /// Finds a run by id or unique prefix; without one, the newest.
 pub fn find(reader: &Reader, id: Option<&str>) -> Result<RunRow, CliError> {
     let Some(id) = id else {
-        let newest =
-            reader.runs(&Default::default()).map_err(|error| store_error(&error))?.into_iter().next();
+        let one = RunFilter { limit: Some(1), ..RunFilter::default() };
+        let newest = reader.runs(&one).map_err(|error| store_error(&error))?.into_iter().next();
         return newest.ok_or_else(|| CliError::not_found(words!("no runs here yet", "这里还没有运行记录")));
     };
-    match reader.run(id) {
-        Ok(row) => Ok(row),
-        Err(Lookup::Ambiguous(ids)) => {
-            let list = ids.join("\n  ");
-            Err(CliError::not_found(words!(
-                "`{id}` is the beginning of several runs:\n  {list}",
-                "`{id}` 是多个运行的前缀：\n  {list}"
-            )))
+    reader.run(id).map_err(|lookup| {
+        let error = CliError::new(lookup.exit(), lookup.words(id)).code(lookup.code());
+        match lookup.hint() {
+            Some(hint) => error.hint(hint),
+            None => error,
         }
-        Err(Lookup::Unknown { nearest }) => {
-            let error = CliError::not_found(words!("no run `{id}`", "没有运行 `{id}`"));
-            Err(match nearest {
-                Some(near) => error.hint(words!("did you mean `{near}`?", "是不是 `{near}`？")),
-                None => error.hint(words!("`fugato runs` lists them", "`fugato runs` 列出所有运行")),
-            })
-        }
-        Err(Lookup::Store(error)) => Err(store_error(&error)),
-    }
+    })
 }
 
 /// Id of the newest run.
 pub fn newest(app: &App) -> Result<String, CliError> {
     find(&reader(app)?, None).map(|row| row.id)
+}
+
+/// What the log says about work done before the run was taken over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Repeats {
+    /// Nodes that had ended by then.
+    pub finished: usize,
+    /// Those of them that were started once more.
+    pub again: usize,
+}
+
+/// Counts, for the first time a run was taken over.
+pub fn repeats(id: &str, app: &App) -> Result<Repeats, CliError> {
+    let reader = reader(app)?;
+    let (events, _) = open(&reader, &find(&reader, Some(id))?)?;
+    let takeover = events.iter().position(|event| matches!(event.kind, EventKind::RunRecovered { .. }));
+    let (before, after) = events.split_at(takeover.unwrap_or(events.len()));
+    let finished: HashSet<u32> = before
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::NodeCompleted { node, .. } | EventKind::NodeFailed { node, .. } => Some(*node),
+            _ => None,
+        })
+        .collect();
+    let again: HashSet<u32> = after
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::NodeStarted { node, .. } if finished.contains(node) => Some(*node),
+            _ => None,
+        })
+        .collect();
+    Ok(Repeats { finished: finished.len(), again: again.len() })
 }
 
 /// The log of a run and the state it folds to.
@@ -101,7 +145,7 @@ pub fn command_error(error: &CommandError) -> CliError {
     match error {
         CommandError::Store(error) => store_error(error),
         CommandError::Refused(refusal) => CliError::new(Exit::Conflict, refusal.words.clone()),
-        CommandError::Pending => CliError::new(
+        CommandError::Pending | CommandError::Unowned => CliError::new(
             Exit::Waiting,
             words!(
                 "recorded; the process that runs it has not taken it yet",

@@ -1,175 +1,199 @@
-//! What a person sees while a run goes on: one line per change of state, then why it ended and what to type next.
+//! The lines of a run: one per change of state, and the orchestrator's own when a skill says `debug: true`.
 
-use crate::error::CliError;
 use crate::printer::{Printer, paint, style};
-use fugato_engine::{AgentPath, Event, EventKind, Outcome, Run, Verdict, Work};
-use fugato_model::{Lang, words};
+use fugato_engine::{AfterFailure, Event, EventKind, NodeStatus, Run, Verdict, Work};
+use fugato_model::{Words, words};
 use serde_json::Value;
 use std::collections::HashMap;
 
 /// Follows a run event by event.
 #[derive(Debug, Default)]
 pub struct Reporter {
+    /// A board shows who is at work: only what ended gets a line.
+    has_board: bool,
+    first_at: Option<i64>,
     started: HashMap<u32, i64>,
-    phases: HashMap<u32, Open>,
-    agents: Vec<AgentPath>,
+    phases: HashMap<u32, Phase>,
 }
 
-/// A phase that has begun.
-#[derive(Debug)]
-struct Open {
-    since: i64,
+/// How far a phase is.
+#[derive(Debug, Default)]
+struct Phase {
+    /// Nodes that have not ended.
     left: usize,
+    has_begun: bool,
+    /// `None`: before this process took the run over.
+    since: Option<i64>,
 }
 
 /// Longer values are cut: the whole value is in the log.
 const SHOWN_CHARS: usize = 60;
 
 impl Reporter {
+    /// For a run as it stands: a phase that was under way before goes on.
+    pub fn new(run: &Run, has_board: bool) -> Self {
+        let mut reporter = Self { has_board, ..Self::default() };
+        for (plan, state) in run.spec.plan.nodes.iter().zip(&run.nodes) {
+            if !matches!(plan.work, Work::Gate) {
+                let phase = reporter.phases.entry(plan.phase).or_default();
+                let has_ended =
+                    matches!(state.status, NodeStatus::Done | NodeStatus::Null | NodeStatus::Failed);
+                phase.left += usize::from(!has_ended);
+                phase.has_begun |= state.attempt > 0;
+            }
+        }
+        reporter
+    }
+
     /// Tells one event; `run` is the run the event belongs to, for names.
     pub fn event(&mut self, event: &Event, run: &Run, out: &mut Printer) {
-        let lang = out.lang;
-        let name = |node: u32| run.plan_node(node).map(|plan| plan.id.clone()).unwrap_or_default();
+        self.first_at.get_or_insert(event.at);
         match &event.kind {
-            EventKind::NodeStarted { node, attempt, .. } => {
-                self.begin_phase(event.at, *node, run, out);
-                self.started.insert(*node, event.at);
-                let again = if *attempt > 1 { format!(" ({attempt})") } else { String::new() };
-                let line = format!("{} {}{again}", paint(style::DIM, "▸"), paint(style::NAME, name(*node)));
-                let kind = paint(style::DIM, kind_of(run, *node));
-                out.aside(&format!("{line}  {kind}"));
-                if run.spec.debug
-                    && let Some((skill, kind)) = skill_of(run, *node)
-                {
-                    out.aside(&format!("[orchestrator] Spawning: {skill} (type: {kind})"));
-                }
-            }
+            EventKind::NodeStarted { node, attempt, .. } => self.started(*node, *attempt, event.at, run, out),
             EventKind::NodeCompleted { node, value, warnings } => {
-                let took = self.took(*node, event.at);
-                let output = run.plan_node(*node).and_then(|plan| plan.output.clone());
-                let shown = output.as_ref().map(|o| format!("  {o} = {}", short(value))).unwrap_or_default();
-                let (mark, id) = (paint(style::GOOD, "✓"), paint(style::NAME, name(*node)));
-                out.aside(&format!("{mark} {id}  {}{shown}", paint(style::DIM, took)));
+                self.completed(*node, (value, warnings), event.at, run, out);
+            }
+            EventKind::NodeWarned { warnings, .. } => {
                 for warning in warnings {
-                    out.aside(&format!("  {}", paint(style::WARN, warning.in_lang(lang))));
+                    let text = escaped(warning.in_lang(out.lang));
+                    out.aside(&format!("  {}", paint(style::WARN, text)));
                 }
-                if run.spec.debug
-                    && let Some(output) = output
-                {
-                    out.aside(&format!("[orchestrator] Set {output}: {}", short(value)));
-                }
-                self.end_node(event.at, *node, run, out);
             }
             EventKind::NodeFailed { node, message, then } => {
-                let took = self.took(*node, event.at);
-                let then = format!("{then:?}").to_lowercase();
-                let (mark, id) = (paint(style::BAD, "✗"), paint(style::NAME, name(*node)));
-                let message = fugato_model::escape_for_terminal(message.in_lang(lang)).into_owned();
-                out.aside(&format!("{mark} {id}  {}  {message} → {then}", paint(style::DIM, took)));
-                if let Some(on_error) = run.plan_node(*node).and_then(|plan| plan.on_error.clone()) {
-                    out.aside(&format!("  {}", paint(style::WARN, on_error)));
-                }
-                if then != "inline" {
-                    self.end_node(event.at, *node, run, out);
-                }
+                self.failed(*node, (message, *then), event.at, run, out);
             }
-            EventKind::AgentStarted { agent, .. } => self.agents.push(agent.clone()),
-            EventKind::ToolRequested { agent, call, .. } => {
-                let agent = self.agents.get(*agent as usize).map(ToString::to_string).unwrap_or_default();
-                let arguments = short(&call.arguments);
+            EventKind::ToolRequested { agent, call, .. } if !self.has_board => {
+                let (agent, arguments) = (agent_name(run, *agent), short(&call.arguments));
                 out.aside(&paint(style::DIM, format!("  {agent} · {} {arguments}", call.name)));
             }
             EventKind::AgentStopped { agent, verdict: Verdict::LimitReached { limit, .. } } => {
-                let agent = self.agents.get(*agent as usize).map(ToString::to_string).unwrap_or_default();
+                let agent = agent_name(run, *agent);
                 out.note(&words!("{agent} reached the limit of {limit}", "{agent} 达到 {limit} 上限"));
             }
             EventKind::InputRequested { question, text, options, .. } => {
                 let options =
                     if options.is_empty() { String::new() } else { format!(" [{}]", options.join(" / ")) };
-                let text = fugato_model::escape_for_terminal(text).into_owned();
-                out.aside(&format!("{} {text}{options}  (#{question})", paint(style::WARN, "?")));
+                let text = escaped(&format!("{text}{options}"));
+                out.aside(&format!("{} {text}  (#{question})", paint(style::WARN, "?")));
             }
             _ => {}
         }
     }
 
-    fn begin_phase(&mut self, at: i64, node: u32, run: &Run, out: &mut Printer) {
-        let Some(plan) = run.plan_node(node) else { return };
-        if self.phases.contains_key(&plan.phase) {
+    fn started(&mut self, node: u32, attempt: u32, at: i64, run: &Run, out: &mut Printer) {
+        self.begin_phase(at, node, run, out);
+        self.started.insert(node, at);
+        if !self.has_board {
+            let again = if attempt > 1 { format!(" ({attempt})") } else { String::new() };
+            let (mark, id) = (paint(style::DIM, "▸"), paint(style::NAME, name(run, node)));
+            out.aside(&format!("{mark} {id}{again}  {}", paint(style::DIM, kind_of(run, node))));
+        }
+        if run.spec.debug
+            && let Some((skill, kind)) = spawned(run, node)
+        {
+            out.aside(&format!("[orchestrator] Spawning: {} (type: {})", escaped(skill), escaped(kind)));
+        }
+    }
+
+    fn completed(
+        &mut self,
+        node: u32,
+        (value, warnings): (&Value, &[Words]),
+        at: i64,
+        run: &Run,
+        out: &mut Printer,
+    ) {
+        let lang = out.lang;
+        let took = self.took(node, at);
+        let output = run.plan_node(node).and_then(|plan| plan.output.as_ref());
+        let shown = output.map(|output| format!("  {output} = {}", short(value))).unwrap_or_default();
+        let (mark, id) = (paint(style::GOOD, "✓"), paint(style::NAME, name(run, node)));
+        out.aside(&format!("{mark} {id}{took}{shown}"));
+        for warning in warnings {
+            let warning = escaped(warning.in_lang(lang));
+            out.aside(&format!("  {}", paint(style::WARN, warning)));
+        }
+        self.set_variables(node, run, out);
+        self.end_node(at, node, run, out);
+    }
+
+    fn failed(
+        &mut self,
+        node: u32,
+        (message, then): (&Words, AfterFailure),
+        at: i64,
+        run: &Run,
+        out: &mut Printer,
+    ) {
+        let took = self.took(node, at);
+        let next = match then {
+            AfterFailure::Inline => "inline",
+            AfterFailure::Null => "null",
+            AfterFailure::Abort => "abort",
+        };
+        let (mark, id) = (paint(style::BAD, "✗"), paint(style::NAME, name(run, node)));
+        let message = escaped(message.in_lang(out.lang));
+        out.aside(&format!("{mark} {id}{took}  {message} → {next}"));
+        if let Some(on_error) = run.plan_node(node).and_then(|plan| plan.on_error.as_ref()) {
+            let on_error = escaped(on_error);
+            out.aside(&format!("  {}", paint(style::WARN, on_error)));
+        }
+        if then == AfterFailure::Null {
+            self.set_variables(node, run, out);
+        }
+        if then != AfterFailure::Inline {
+            self.end_node(at, node, run, out);
+        }
+    }
+
+    /// What the node put into the context, as the context has it now.
+    fn set_variables(&self, node: u32, run: &Run, out: &mut Printer) {
+        if !run.spec.debug {
             return;
         }
-        let of_phase =
-            |other: &&fugato_engine::PlanNode| other.phase == plan.phase && !matches!(other.work, Work::Gate);
-        let left = run.spec.plan.nodes.iter().filter(of_phase).count();
-        self.phases.insert(plan.phase, Open { since: at, left });
+        let Some(plan) = run.plan_node(node) else { return };
+        let sets = match &plan.work {
+            Work::Inline { sets, .. } => sets.as_slice(),
+            _ => &[],
+        };
+        for name in plan.output.iter().chain(sets) {
+            let value = run.variables.get(name).unwrap_or(&Value::Null);
+            out.aside(&format!("[orchestrator] Set {name}: {}", short(value)));
+        }
+    }
+
+    fn begin_phase(&mut self, at: i64, node: u32, run: &Run, out: &mut Printer) {
+        let Some(number) = run.plan_node(node).map(|plan| plan.phase) else { return };
+        let phase = self.phases.entry(number).or_default();
+        if phase.has_begun {
+            return;
+        }
+        (phase.has_begun, phase.since) = (true, Some(at));
         if run.spec.debug
-            && let Some(phase) = run.spec.plan.phases.get(plan.phase as usize)
+            && let Some(named) = run.spec.plan.phases.get(number as usize)
         {
-            out.aside(&format!("[orchestrator] Starting phase: {}", phase.name));
+            out.aside(&format!("[orchestrator] Starting phase: {}", escaped(&named.name)));
         }
     }
 
     fn end_node(&mut self, at: i64, node: u32, run: &Run, out: &mut Printer) {
-        let Some(phase) = run.plan_node(node).map(|plan| plan.phase) else { return };
-        let Some(open) = self.phases.get_mut(&phase) else { return };
-        open.left = open.left.saturating_sub(1);
-        if open.left == 0
+        let Some(number) = run.plan_node(node).map(|plan| plan.phase) else { return };
+        let Some(phase) = self.phases.get_mut(&number) else { return };
+        phase.left = phase.left.saturating_sub(1);
+        if phase.left == 0
             && run.spec.debug
-            && let Some(named) = run.spec.plan.phases.get(phase as usize)
+            && let Some(named) = run.spec.plan.phases.get(number as usize)
         {
-            let ms = at - open.since;
-            out.aside(&format!("[orchestrator] Phase {} completed in {ms}ms", named.name));
+            let ms = (at - phase.since.or(self.first_at).unwrap_or(at)).max(0);
+            out.aside(&format!("[orchestrator] Phase {} completed in {ms}ms", escaped(&named.name)));
         }
     }
 
+    /// With its blanks; nothing where another process saw it start.
     fn took(&self, node: u32, at: i64) -> String {
-        self.started.get(&node).map(|since| duration(at - since)).unwrap_or_default()
+        let took = self.started.get(&node).map(|since| paint(style::DIM, duration(at - since)));
+        took.map(|took| format!("  {took}")).unwrap_or_default()
     }
-}
-
-/// Why it ended, what it cost, where its output is, and what to type next.
-pub fn summary(run: &Run, elapsed_ms: i64, out: &mut Printer) -> Result<(), CliError> {
-    let id = &run.spec.id;
-    let Some((outcome, reason, result)) = &run.ended else { return Ok(()) };
-    if let Some(result) = result {
-        let text = match result {
-            Value::String(text) => text.clone(),
-            other => serde_json::to_string_pretty(other).unwrap_or_default(),
-        };
-        for line in text.lines() {
-            out.line(line.replace('\u{1b}', "\\u{1b}"))?;
-        }
-    }
-    let (look, word) = match (outcome, out.lang) {
-        (Outcome::Complete, Lang::En) => (style::GOOD, "complete"),
-        (Outcome::Complete, Lang::Zh) => (style::GOOD, "完成"),
-        (Outcome::Failed, Lang::En) => (style::BAD, "failed"),
-        (Outcome::Failed, Lang::Zh) => (style::BAD, "失败"),
-        (Outcome::Aborted, Lang::En) => (style::BAD, "aborted"),
-        (Outcome::Aborted, Lang::Zh) => (style::BAD, "已中止"),
-        (Outcome::BudgetExhausted, Lang::En) => (style::WARN, "budget exhausted"),
-        (Outcome::BudgetExhausted, Lang::Zh) => (style::WARN, "预算用尽"),
-    };
-    let (time, answers, tokens) = (duration(elapsed_ms), run.spent.answers, run.spent.tokens());
-    let cost = cost_words(run);
-    let bill = words!(
-        "{time} · {answers} model calls · {tokens} tokens · {cost}",
-        "{time} · 模型调用 {answers} 次 · {tokens} 词元 · {cost}"
-    );
-    let reason = reason.in_lang(out.lang).to_owned();
-    out.aside(&format!("{}: {reason}  {}", paint(look, word), paint(style::DIM, bill.in_lang(out.lang))));
-    let next = match outcome {
-        Outcome::Complete => words!("next: fugato trace {id}", "下一步：fugato trace {id}"),
-        Outcome::Failed | Outcome::Aborted => {
-            words!("next: fugato events {id}", "下一步：fugato events {id}")
-        }
-        Outcome::BudgetExhausted => words!(
-            "next: fugato resume {id} --budget-usd MORE",
-            "下一步：fugato resume {id} --budget-usd 更多"
-        ),
-    };
-    out.note(&next);
-    Ok(())
 }
 
 /// Unknown cost is not 0.
@@ -181,12 +205,14 @@ pub fn cost_words(run: &Run) -> String {
     }
 }
 
-/// `12 ms`, `3.4 s`, `5 m 06 s`. A clock that jumped back gives no negative time.
+/// `12 ms`, `3.4 s`, `5 m 06 s`, `7 h 08 m`, `9 d 10 h`. A clock that jumped back gives no negative time.
 pub fn duration(ms: i64) -> String {
     match ms.max(0) {
         ms @ 0..1000 => format!("{ms} ms"),
         ms @ 1000..60_000 => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
-        ms => format!("{} m {:02} s", ms / 60_000, ms % 60_000 / 1000),
+        ms @ 60_000..3_600_000 => format!("{} m {:02} s", ms / 60_000, ms % 60_000 / 1000),
+        ms @ 3_600_000..86_400_000 => format!("{} h {:02} m", ms / 3_600_000, ms % 3_600_000 / 60_000),
+        ms => format!("{} d {:02} h", ms / 86_400_000, ms % 86_400_000 / 3_600_000),
     }
 }
 
@@ -209,10 +235,27 @@ fn kind_of(run: &Run, node: u32) -> &'static str {
     }
 }
 
-fn skill_of(run: &Run, node: u32) -> Option<(String, String)> {
+/// Sub-skill and type of what is spawned; the main conversation spawns nothing.
+fn spawned(run: &Run, node: u32) -> Option<(&str, &str)> {
+    if run.nodes.get(node as usize).is_some_and(|state| state.inline) {
+        return None;
+    }
     match run.plan_node(node).map(|plan| &plan.work)? {
-        Work::Agent { skill, agent_type, .. } => Some((skill.clone(), agent_type.clone())),
-        Work::Script { skill, .. } => Some((skill.clone(), "script".to_owned())),
+        Work::Agent { skill, agent_type, .. } => Some((skill, agent_type)),
+        Work::Script { skill, .. } => Some((skill, "script")),
         _ => None,
     }
+}
+
+fn name(run: &Run, node: u32) -> String {
+    let id = run.plan_node(node).map(|plan| plan.id.as_str()).unwrap_or_default();
+    escaped(id)
+}
+
+fn agent_name(run: &Run, agent: u32) -> String {
+    run.agents.get(agent as usize).map(|agent| escaped(agent.path.as_str())).unwrap_or_default()
+}
+
+fn escaped(text: &str) -> String {
+    fugato_model::escape_for_terminal(text).into_owned()
 }

@@ -1,35 +1,40 @@
 //! `fugato resume RUN`: take over a run whose owner is gone, or go on after raising a limit.
 
+use super::models::{learn_key, models, store};
 use super::start::{HowArgs, drive, world_of};
-use super::{find, open, reader, state, store_error};
-use crate::app::{App, env_var};
+use super::{find, open, reader};
+use crate::app::App;
 use crate::error::{CliError, Outcome};
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use fugato_engine::{Input, Outcome as Ended};
 use fugato_model::{Exit, words};
-use fugato_runtime::models::{ModelSettings, Models};
 use fugato_runtime::runs::Session;
-use fugato_runtime::store::Store;
 
 /// Go on with a run that was interrupted.
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
     /// The run, or the beginning of its id [default: the newest]
+    #[arg(add = ArgValueCandidates::new(crate::complete::runs))]
     run: Option<String>,
     #[command(flatten)]
     how: HowArgs,
 }
 
 pub fn run(args: &ResumeArgs, app: &mut App) -> Outcome {
+    go_on(args.run.as_deref(), &args.how, app)
+}
+
+pub fn go_on(run: Option<&str>, how: &HowArgs, app: &mut App) -> Outcome {
     let reader = reader(app)?;
-    let row = find(&reader, args.run.as_deref())?;
+    let row = find(&reader, run)?;
     let (_, run) = open(&reader, &row)?;
     let id = row.id.clone();
     let mut raise = None;
     match &run.ended {
         None => {}
         Some((Ended::BudgetExhausted, ..)) => {
-            let limits = args.how.limits(&run.spec.limits)?;
+            let limits = how.limits(&run.spec.limits)?;
             if run.spec.limits == limits {
                 return Err(CliError::new(
                     Exit::Refused,
@@ -42,20 +47,32 @@ pub fn run(args: &ResumeArgs, app: &mut App) -> Outcome {
             }
             raise = Some(Input::Raise { limits });
         }
-        Some(_) => {
-            let status = run.status();
-            return Err(CliError::new(
+        Some((outcome, reason, _)) => {
+            let (status, en, zh) = (run.status(), &reason.en, &reason.zh);
+            let error = CliError::new(
                 Exit::Conflict,
-                words!("run `{id}` has ended: {status}", "运行 `{id}` 已结束：{status}"),
-            )
-            .hint(words!("look at it: fugato trace {id}", "查看：fugato trace {id}")));
+                words!("run `{id}` has ended: {status} ({en})", "运行 `{id}` 已结束：{status}（{zh}）"),
+            );
+            return Err(match outcome {
+                Ended::Complete => error.hint(words!(
+                    "look at it: fugato trace {id}; once more: fugato rerun {id}",
+                    "查看：fugato trace {id}；重新运行：fugato rerun {id}"
+                )),
+                _ => {
+                    let rerun = super::show::rerun_hint(&run);
+                    error.hint(words!(
+                        "a new run that keeps what is finished: {rerun}",
+                        "新建一个运行并沿用已完成的部分：{rerun}"
+                    ))
+                }
+            });
         }
     }
-    let models = Models::from_env(&env_var, ModelSettings::default());
+    let models = models(app);
+    learn_key(&models, &run.spec.model)?;
     let world = world_of(&run, models, app);
-    let dir = state(app);
-    let store = Store::open(&dir).map_err(|error| store_error(&error))?;
-    drive(app, &args.how.watching(), move |watcher| {
+    let store = store(app)?;
+    drive(app, &how.watching(), move |watcher| {
         let mut session = Session::take_over(store, &reader, run, world, watcher)?;
         raise.into_iter().for_each(|input| session.tell(input));
         Ok(session)

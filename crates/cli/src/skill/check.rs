@@ -1,19 +1,20 @@
 //! `fugato skill check`: every problem of skill files and profiles, with positions, hints and repairs.
 
-use super::view;
+use super::{profiles, repair, view};
 use crate::app::{App, SkillSelection};
 use crate::error::{CliError, Outcome};
 use crate::render;
 use clap::{Args, ValueEnum};
 use fugato_model::view::{DiagnosticView, SkillStatus};
-use fugato_model::{Code, Diagnostic, Digest, Exit, Fix, RelPath, Scope, words};
-use fugato_runtime::{Discovery, ReadPhases, Root, SkillDir, discover_paths, manage, read_phases};
-use fugato_skill::{Installed, SkillText, Strictness, check, digest_bytes, fix};
+use fugato_model::{Code, Diagnostic, Exit, RelPath, Scope, words};
+use fugato_runtime::{Discovery, ReadPhases, Root, SkillDir, discover_paths, read_phases};
+use fugato_skill::{Installed, Inventory, SkillText, Strictness, check};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Check skill files and profiles.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct CheckArgs {
     /// Skill files, directories or profiles [default: all skills that are here]
     paths: Vec<PathBuf>,
@@ -32,7 +33,7 @@ pub struct CheckArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum FixLevel {
+pub(super) enum FixLevel {
     /// Quoting, names, slips of the pen
     Safe,
     /// Also move phases into a side file that other validators accept
@@ -40,6 +41,7 @@ enum FixLevel {
 }
 
 pub fn run(args: &CheckArgs, app: &mut App) -> Outcome {
+    let args = &with_level(args, app);
     if !args.watch {
         return once(args, app);
     }
@@ -60,16 +62,33 @@ pub fn run(args: &CheckArgs, app: &mut App) -> Outcome {
     }
 }
 
+/// `--fix portable` means the level, unless something here is called so.
+fn with_level(args: &CheckArgs, app: &App) -> CheckArgs {
+    let mut args = args.clone();
+    let level = |path: &PathBuf| {
+        let level = path.to_str().and_then(|text| FixLevel::from_str(text, true).ok())?;
+        (!app.places.cwd.join(path).exists()).then_some(level)
+    };
+    if args.fix.is_some()
+        && let Some(at) = args.paths.iter().position(|path| level(path).is_some())
+    {
+        args.fix = level(&args.paths.remove(at));
+    }
+    args
+}
+
 /// What one look found.
 struct Findings {
     discovery: Discovery,
+    /// Everything that phases may name: what was looked at, and what is installed.
+    installed: Inventory,
     profiles: Vec<(PathBuf, Vec<Diagnostic>)>,
 }
 
 fn once(args: &CheckArgs, app: &mut App) -> Outcome {
     let mut findings = look(args, app)?;
     if let Some(level) = args.fix {
-        let repaired = repair(&findings, level, app)?;
+        let repaired = repair::repair(findings.discovery.inventory.all(), &findings.installed, level, app)?;
         let files = render::count(repaired, "file");
         app.out.note(&words!("repaired {files}", "已修复 {repaired} 个文件"));
         if repaired > 0 {
@@ -91,7 +110,7 @@ fn once(args: &CheckArgs, app: &mut App) -> Outcome {
 fn all_problems(findings: &Findings, args: &CheckArgs, app: &App) -> Vec<Diagnostic> {
     let mut problems: Vec<Diagnostic> = Vec::new();
     for skill in findings.discovery.inventory.all() {
-        let of_phases = phase_problems(skill, app);
+        let of_phases = phase_problems(skill, findings, app);
         let is_refused = of_phases.iter().any(|found| found.code == Code::F0801 && found.is_error());
         let loading = skill.diagnostics.iter().filter(|found| !(is_refused && ignores_phases(found)));
         let mut of_skill: Vec<Diagnostic> = loading.cloned().collect();
@@ -113,18 +132,26 @@ fn all_problems(findings: &Findings, args: &CheckArgs, app: &App) -> Vec<Diagnos
 fn look(args: &CheckArgs, app: &App) -> Result<Findings, CliError> {
     if args.paths.is_empty() {
         let roots = app.roots(&args.selection, None)?;
-        return Ok(Findings { discovery: app.discover(&roots), profiles: Vec::new() });
+        let discovery = app.discover(&roots);
+        let installed = discovery.inventory.clone();
+        return Ok(Findings { discovery, installed, profiles: Vec::new() });
     }
     let mut trees = Vec::new();
     let mut profiles = Vec::new();
     for path in &args.paths {
         let full = app.places.cwd.join(path);
-        let kind = std::fs::metadata(&full).map_err(|error| not_there(path, &error, args))?;
+        let kind = std::fs::metadata(&full).map_err(|error| CliError::io("check", path, &error))?;
         let is_json = full.extension().is_some_and(|e| e == "json" || e == "jsonc");
         if kind.is_file() && is_json {
             let diagnostics = crate::policy::lint_file(&full, &args.selection, app)?;
             profiles.push((full, diagnostics));
         } else {
+            if kind.is_dir() {
+                for file in profiles::profiles_in(&full) {
+                    let diagnostics = crate::policy::lint_file(&file, &args.selection, app)?;
+                    profiles.push((file, diagnostics));
+                }
+            }
             trees.push(full);
         }
     }
@@ -136,19 +163,10 @@ fn look(args: &CheckArgs, app: &App) -> Result<Findings, CliError> {
             "技能是包含 SKILL.md 的目录；`fugato skill new 名称` 可新建一个"
         )));
     }
-    Ok(Findings { discovery, profiles })
-}
-
-fn not_there(path: &Path, error: &std::io::Error, args: &CheckArgs) -> CliError {
-    let cli = CliError::io("check", path, error);
-    let level = path.to_str().and_then(|text| FixLevel::from_str(text, true).ok());
-    match level.filter(|_| args.fix.is_some()) {
-        Some(_) => {
-            let level = path.display();
-            cli.hint(words!("did you mean `--fix={level}`?", "是不是想用 `--fix={level}`？"))
-        }
-        None => cli,
-    }
+    let here = app.roots(&args.selection, None).map(|roots| app.discover(&roots).inventory);
+    let here = here.unwrap_or_default();
+    let known = here.all().iter().chain(discovery.inventory.all()).cloned().collect();
+    Ok(Findings { installed: Inventory::new(known), discovery, profiles })
 }
 
 /// What the reference validator says in addition.
@@ -168,8 +186,8 @@ fn strict_problems(skill: &Installed, app: &App) -> Vec<Diagnostic> {
 }
 
 /// What is wrong with the phases of a skill, beyond what loading it told.
-fn phase_problems(skill: &Installed, app: &App) -> Vec<Diagnostic> {
-    let Some(read) = phases_of(skill, app) else { return Vec::new() };
+fn phase_problems(skill: &Installed, findings: &Findings, app: &App) -> Vec<Diagnostic> {
+    let Some(read) = phases_of(skill, &findings.installed, app) else { return Vec::new() };
     // A broken frontmatter, a missing side file and an empty list are told by loading, too.
     let is_told = |found: &Diagnostic| {
         let is_empty = found.code == Code::F0801 && !found.is_error();
@@ -184,79 +202,17 @@ fn ignores_phases(found: &Diagnostic) -> bool {
     found.code == Code::F0118 && found.field.as_deref() == Some("phases")
 }
 
-fn phases_of(skill: &Installed, app: &App) -> Option<ReadPhases> {
+pub(super) fn phases_of(skill: &Installed, installed: &Inventory, app: &App) -> Option<ReadPhases> {
     if skill.file == "oskill.md" {
         return None;
     }
     let dir = SkillDir::open(&skill.dir).ok()?;
     let file = RelPath::parse(&skill.file).ok()?;
-    Some(read_phases(&dir, &file, &|path| app.show_path(&skill.dir.join(path))))
+    Some(read_phases(&dir, &file, installed, &|path| app.show_path(&skill.dir.join(path))))
 }
 
-fn read_skill_file(skill: &Installed) -> Option<Vec<u8>> {
+pub(super) fn read_skill_file(skill: &Installed) -> Option<Vec<u8>> {
     SkillDir::open(&skill.dir).ok()?.read(&RelPath::parse(&skill.file).ok()?).ok()
-}
-
-/// Applies fixes file by file, each atomically. Returns how many files changed.
-fn repair(findings: &Findings, level: FixLevel, app: &App) -> Result<usize, CliError> {
-    let mut changed = 0;
-    for skill in findings.discovery.inventory.all() {
-        let mut fixes: Vec<Fix> = skill.diagnostics.iter().filter_map(|d| d.fix.clone()).collect();
-        let phases = phases_of(skill, app).unwrap_or_default();
-        let side = phases.side_file.as_ref().map(|(_, shown)| shown.as_str());
-        let (of_side, of_skill): (Vec<_>, Vec<_>) =
-            phases.diagnostics.iter().partition(|found| Some(found.path.as_str()) == side);
-        fixes.extend(of_skill.into_iter().filter_map(|found| found.fix.clone()));
-        changed += repair_side_file(skill, &phases, &of_side, app)?;
-        let Some(source) = read_skill_file(skill).and_then(|bytes| String::from_utf8(bytes).ok()) else {
-            continue;
-        };
-        let mut text = fix::apply(&source, &fixes);
-        let mut side_file = None;
-        if level == FixLevel::Portable
-            && let Some(portable) = fix::make_portable(&text)
-        {
-            text = portable.skill_md;
-            side_file = Some(portable.phases_yaml);
-        }
-        if text == source {
-            continue;
-        }
-        let write = |name: &str, content: &str, expected: Option<Digest>| -> Result<(), CliError> {
-            let path = RelPath::parse(name).map_err(|error| CliError::internal(&error))?;
-            manage::write_file(&app.places, skill, &path, content.as_bytes(), expected)
-                .map(|_| ())
-                .map_err(|error| super::manage_error(&error))
-        };
-        // The side file first: a crash in between leaves a skill that still has its phases inline.
-        if let Some(phases) = side_file {
-            write(fix::PHASES_FILE, &phases, None)?;
-        }
-        write(&skill.file, &text, Some(digest_bytes(source.as_bytes())))?;
-        changed += 1;
-    }
-    Ok(changed)
-}
-
-/// Applies the fixes of the file the phases stand in. Returns how many files changed.
-fn repair_side_file(
-    skill: &Installed,
-    phases: &ReadPhases,
-    problems: &[&Diagnostic],
-    app: &App,
-) -> Result<usize, CliError> {
-    let fixes: Vec<Fix> = problems.iter().filter_map(|found| found.fix.clone()).collect();
-    let Some((file, _)) = phases.side_file.as_ref().filter(|_| !fixes.is_empty()) else { return Ok(0) };
-    let bytes = SkillDir::open(&skill.dir).and_then(|dir| dir.read(file)).ok();
-    let Some(source) = bytes.and_then(|bytes| String::from_utf8(bytes).ok()) else { return Ok(0) };
-    let text = fix::apply(&source, &fixes);
-    if text == source {
-        return Ok(0);
-    }
-    let expected = Some(digest_bytes(source.as_bytes()));
-    manage::write_file(&app.places, skill, file, text.as_bytes(), expected)
-        .map_err(|error| super::manage_error(&error))?;
-    Ok(1)
 }
 
 fn print_json(
@@ -272,16 +228,16 @@ fn print_json(
         diagnostic.path = app.show_path(Path::new(&diagnostic.path));
     }
     let profiles: Vec<_> = findings.profiles.iter().map(|(path, _)| app.show_path(path)).collect();
-    let count = |status| inventory.all().iter().filter(|skill| skill.status() == status).count();
+    let [ok, warning, invalid] = tally(findings, problems, app);
     let diagnostics: Vec<_> = problems.iter().map(|problem| DiagnosticView::new(problem, lang)).collect();
     let document = serde_json::json!({
         "schema": "fugato.check/v1",
         "ok": exit == Exit::Ok,
         "summary": {
             "skills": inventory.len(),
-            "ok": count(SkillStatus::Ok),
-            "warning": count(SkillStatus::Warning),
-            "invalid": count(SkillStatus::Invalid),
+            "ok": ok,
+            "warning": warning,
+            "invalid": invalid,
             "profiles": profiles.len(),
         },
         "skills": skills,
@@ -309,9 +265,7 @@ fn print_text(
 
 fn summary(findings: &Findings, problems: &[Diagnostic], app: &mut App) {
     let inventory = &findings.discovery.inventory;
-    let count = |status| inventory.all().iter().filter(|skill| skill.status() == status).count();
-    let (ok, warning, invalid) =
-        (count(SkillStatus::Ok), count(SkillStatus::Warning), count(SkillStatus::Invalid));
+    let [ok, warning, invalid] = tally(findings, problems, app);
     let (total, skills) = (inventory.len(), render::count(inventory.len(), "skill"));
     let mut words = words!(
         "{skills}: {ok} ok, {warning} with problems, {invalid} invalid",
@@ -330,6 +284,29 @@ fn summary(findings: &Findings, problems: &[Diagnostic], app: &mut App) {
         words.zh = format!("{} · {errors} 个错误，{rest} 个警告", words.zh);
     }
     app.out.note(&words);
+}
+
+/// How many skills are in order, have problems, or cannot be used. A skill whose phases have errors loads, but cannot run.
+fn tally(findings: &Findings, problems: &[Diagnostic], app: &App) -> [usize; 3] {
+    let mut by_path: HashMap<&str, bool> = HashMap::new();
+    let of_phases = |code: Code| code == Code::F0125 || code.as_str().starts_with("F08");
+    for problem in problems.iter().filter(|problem| of_phases(problem.code)) {
+        *by_path.entry(problem.path.as_str()).or_default() |= problem.is_error();
+    }
+    let mut counts = [0; 3];
+    for skill in findings.discovery.inventory.all() {
+        let files = [skill.file.as_str()].into_iter().chain(skill.head.phases_file.as_deref());
+        let told = files.filter_map(|file| by_path.get(app.show_path(&skill.dir.join(file)).as_str()));
+        let at = match (skill.status(), told.copied().reduce(|a, b| a || b)) {
+            (SkillStatus::Invalid, _) | (_, Some(true)) => 2,
+            (SkillStatus::Warning, _) | (_, Some(false)) => 1,
+            (SkillStatus::Ok, None) => 0,
+        };
+        if let Some(count) = counts.get_mut(at) {
+            *count += 1;
+        }
+    }
+    counts
 }
 
 /// Longer commands are not repeated to the person who has just typed them.

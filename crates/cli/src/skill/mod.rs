@@ -7,9 +7,11 @@ mod list;
 mod lock;
 mod moving;
 mod new;
+mod profiles;
 mod read;
 mod reference;
 mod remove;
+mod repair;
 mod search;
 mod show;
 

@@ -7,12 +7,20 @@
 )]
 
 mod bad_input;
+mod display;
+mod exports;
 mod ground;
+mod history;
+mod kills;
+mod live;
 mod manage;
 mod manners;
+mod models;
+mod phases;
 mod policy;
 mod runs;
 mod skills;
+mod terminal;
 
 use fugato_testkit::TestEnv;
 

@@ -70,7 +70,8 @@ fn a_path_may_follow_fix_and_is_shown_as_one_would_type_it() {
     assert_eq!(ran["diagnostics"][0]["path"], "my skills/sloppy/SKILL.md");
     assert_eq!(ran["skills"][0]["diagnostics"][0]["path"], "my skills/sloppy/SKILL.md");
     env.run(["skill", "check", "--fix", "my skills"]).exits(0).says(&["repaired 1 file"]);
-    env.run(["skill", "check", "--fix", "portable"]).exits(3).says(&["--fix=portable"]);
+    env.run(["skill", "check", "--fix", "portable"]).exits(0);
+    env.run(["skill", "check", "--fix", "portible"]).exits(3);
 }
 
 #[test]
@@ -101,6 +102,7 @@ fn a_lock_that_no_longer_fits_says_what_to_type() {
 fn a_skill_installed_a_moment_ago_does_not_make_the_doctor_worry() {
     let env = env();
     env.write("src/tool/SKILL.md", "---\nname: tool\ndescription: d\n---\n");
+    env.write("fugato.toml", "model = \"echo\"\n");
     env.fugato("skill add src/tool").exits(0);
     let findings = env.fugato("doctor --json").exits(0).json()["findings"].as_array().unwrap().clone();
     assert!(findings.iter().all(|finding| finding["health"] == "ok"), "{findings:?}");

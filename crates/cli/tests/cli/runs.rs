@@ -32,7 +32,7 @@ phases:
     sets: [NAME]"#;
 
 /// A project with the seed's example: a script, an optional step that fails, a model step, an inline question.
-fn project() -> TestEnv {
+pub fn project() -> TestEnv {
     let env = env();
     env.write(
         ".agents/skills/brief/SKILL.md",
@@ -67,7 +67,7 @@ fn sub(env: &TestEnv, name: &str, more: &str) {
     env.write(format!(".agents/skills/brief/_sub/{name}/SKILL.md"), text);
 }
 
-fn run(env: &TestEnv) -> Ran {
+pub fn run(env: &TestEnv) -> Ran {
     env.fugato("run brief 2026-02-15 --model script:model.yaml")
 }
 
@@ -103,7 +103,7 @@ fn the_seeds_example_runs_in_its_order_with_its_debug_lines_and_waits_for_the_an
     assert_eq!(answered["variables"]["BRIEF"], serde_json::json!({"text": "三件事"}));
     env.run(["answer", &id, "again"]).exits(7);
     env.run(["resume", &id]).exits(7).says(&["complete"]);
-    env.run(["trace", &id]).exits(0).says(&["setup/fetch", "(resumed)", "interact"]);
+    env.run(["trace", &id]).exits(0).says(&["setup/fetch", "│ resumed", "interact"]);
     env.run(["cost", &id]).exits(0).says(&["gather/write", "110 tokens"]);
     env.run(["events", &id]).exits(0).says(&["run.created", "input.answered", "run.ended"]);
     assert_eq!(env.read("counter.txt"), "ran\n", "the finished script was not run again");
@@ -112,13 +112,7 @@ fn the_seeds_example_runs_in_its_order_with_its_debug_lines_and_waits_for_the_an
 #[test]
 fn a_plan_is_drawn_without_a_model() {
     let env = project();
-    env.fugato("plan brief tomorrow").exits(0).says(&[
-        "setup",
-        "◀── setup",
-        "──▶ FILES",
-        "optional",
-        "TARGET_DATE",
-    ]);
+    env.fugato("plan brief tomorrow").exits(0).says(&["setup", "▼", "→ FILES", "optional", "TARGET_DATE"]);
     let plan = env.fugato("plan brief --json").exits(0).json();
     assert_eq!(plan["schema"], "fugato.plan/v1");
 }

@@ -25,7 +25,12 @@ pub fn answer(recorder: &mut Recorder<'_>, question: u32, answer: String) -> Res
         ));
     }
     match about {
-        Asked::Agent { .. } => recorder.emit(EventKind::InputAnswered { question, answer }),
+        Asked::Agent { .. } => {
+            if let Err(why) = asked.wants.answer_type.read(&answer, &asked.options) {
+                return refuse(why);
+            }
+            recorder.emit(EventKind::InputAnswered { question, answer });
+        }
         Asked::Uncertain { node } => match answer.as_str() {
             REPEAT => recorder.emit(EventKind::InputAnswered { question, answer }),
             DONE => {

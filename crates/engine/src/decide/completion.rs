@@ -1,13 +1,16 @@
 //! The outcome of an effect. One that is no longer wanted is late and changes nothing.
 
 use super::Recorder;
+use crate::agent::Turn;
 use crate::context;
 use crate::driver::agent_ended;
 use crate::effect::EffectKey;
-use crate::event::{Asked, EffectClass, EventKind, Purpose, Verdict};
+use crate::event::{AgentPath, Asked, EffectClass, EventKind, Purpose, Verdict};
 use crate::input::Completion;
-use crate::plan::Access;
+use crate::plan::{Access, PlanNode};
+use crate::question::Wants;
 use crate::tools::{ASK, SUBMIT, TOOLS, class_of};
+use fugato_model::Words;
 use fugato_model::chat::{Answer, ModelFault, ToolCall};
 use std::sync::Arc;
 
@@ -36,6 +39,14 @@ pub fn completed(recorder: &mut Recorder<'_>, key: EffectKey, completion: Comple
         (EffectKey::Node { node, .. }, completion) => crate::driver::node_ended(recorder, node, completion),
         // An outcome of another kind than its effect: nothing that could be recorded as what happened.
         _ => {}
+    }
+}
+
+/// For the record: how long the run waited for its provider, and why. Nothing else changes.
+pub fn retrying(recorder: &mut Recorder<'_>, agent: &AgentPath, wait_ms: u64, reason: Words) {
+    let asked = recorder.run.agent(agent.as_str()).filter(|(_, state)| state.turn == Turn::Thinking);
+    if let Some((agent, step)) = asked.map(|(at, state)| (at, state.step)) {
+        recorder.emit(EventKind::ModelRetried { agent, step, wait_ms, reason });
     }
 }
 
@@ -145,6 +156,10 @@ fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: Too
         not_run(format!(
             "not run: the run's budget of {most} tool calls is used up; answer with what you have"
         ))
+    } else if call.name == ASK
+        && let Err(why) = Wants::of(&call.arguments, plan_of(recorder, agent))
+    {
+        not_run(why)
     } else if call.name == ASK {
         let text = |key: &str| call.arguments.get(key).and_then(|v| v.as_str()).map(str::to_owned);
         let options = call.arguments.get("options").and_then(|v| v.as_array());
@@ -168,6 +183,10 @@ fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: Too
         }
     };
     recorder.emit(event);
+}
+
+fn plan_of<'r>(recorder: &'r Recorder<'_>, agent: u32) -> Option<&'r PlanNode> {
+    recorder.run.agents.get(agent as usize)?.node.and_then(|node| recorder.run.plan_node(node))
 }
 
 fn stop(recorder: &mut Recorder<'_>, agent: u32, verdict: Verdict) {

@@ -42,6 +42,7 @@ impl Run {
                 By::User
             }
             Input::Completed { .. } => By::Agent,
+            Input::Retrying { .. } => By::Host,
             Input::Tick => By::Timer,
             Input::Go | Input::Recover { .. } => By::Engine,
         };
@@ -50,6 +51,9 @@ impl Run {
             Input::Go => {}
             Input::Recover { epoch } => recover::recover(&mut recorder, epoch),
             Input::Completed { key, completion } => completion::completed(&mut recorder, key, completion),
+            Input::Retrying { agent, wait_ms, reason } => {
+                completion::retrying(&mut recorder, &agent, wait_ms, reason);
+            }
             Input::Direct { verb, target, text } => {
                 directive::direct(&mut recorder, verb, &target, text.as_deref())?;
             }

@@ -8,6 +8,7 @@ use crate::input::Completion;
 use crate::plan::{Access, PlanNode, Work};
 use crate::run::Run;
 use fugato_model::{Words, words};
+use fugato_skill::VarName;
 use serde_json::{Value, json};
 
 /// Starts one node, or ends the run when none is left. `false`: nothing can be decided now.
@@ -41,16 +42,18 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
         return;
     };
     let (attempt, is_inline) = (state.attempt + 1, state.inline);
-    if let Some(missing) = unmet(recorder, plan) {
+    let is_fallback = is_inline && !matches!(plan.work, Work::Inline { .. });
+    // The main agent may do without what the subagent could not: that is what a fallback is for.
+    if !is_fallback && let Some(missing) = unmet(recorder, plan) {
         return fail(recorder, node, missing, Fallback::Allowed);
     }
     match &plan.work {
-        Work::Agent { .. } | Work::Script { .. } if is_inline => {
+        Work::Agent { .. } | Work::Script { .. } if is_fallback => {
             inline_fallback(recorder, node, attempt, plan);
         }
         Work::Agent { agent_type, access, skill, instructions, args, relevant, model, .. } => {
-            let args = match bridge::render(args, &recorder.run.variables) {
-                Ok((args, _)) => args,
+            let (args, warnings) = match bridge::render(args, &recorder.run.variables) {
+                Ok(rendered) => rendered,
                 Err(error) => return fail(recorder, node, error, Fallback::Allowed),
             };
             let prompt = bridge::subagent_prompt(
@@ -62,6 +65,7 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
                 plan.output.as_deref(),
             );
             recorder.emit(EventKind::NodeStarted { node, attempt, arguments: None });
+            warn(recorder, node, warnings);
             recorder.emit(EventKind::AgentStarted {
                 agent: agent_path(&plan.id, attempt),
                 node: Some(node),
@@ -73,9 +77,11 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
             });
         }
         Work::Script { .. } => start_script(recorder, node, attempt),
-        Work::Inline { section, .. } => match bridge::render(section, &recorder.run.variables) {
-            Ok((prompt, _)) => {
+        Work::Inline { section, sets } => match bridge::render(section, &recorder.run.variables) {
+            Ok((section, warnings)) => {
+                let prompt = bridge::inline_prompt(section, sets);
                 recorder.emit(EventKind::NodeStarted { node, attempt, arguments: None });
+                warn(recorder, node, warnings);
                 in_main(recorder, node, Access::ReadWrite, prompt);
             }
             Err(error) => fail(recorder, node, error, Fallback::No),
@@ -93,14 +99,21 @@ fn agent_path(id: &str, attempt: u32) -> AgentPath {
 
 fn start_script(recorder: &mut Recorder<'_>, node: u32, attempt: u32) {
     let spec = recorder.run.spec.clone();
-    let Some(PlanNode { work: Work::Script { args, .. }, .. }) = spec.plan.nodes.get(node as usize) else {
+    let Some(PlanNode { work: Work::Script { args, relevant, .. }, .. }) = spec.plan.nodes.get(node as usize)
+    else {
         return;
     };
     match bridge::render(args, &recorder.run.variables) {
-        Ok((args, _)) => {
-            let context = Value::Object(recorder.run.variables.clone().into_iter().collect());
+        Ok((args, warnings)) => {
+            // Not every variable: the context of each script stands in the log, which must not grow with their square.
+            let built_in = VarName::BUILT_IN.into_iter();
+            let names = built_in.chain(relevant.iter().map(String::as_str));
+            let known = names.filter_map(|name| Some((name, recorder.run.variables.get(name)?)));
+            let context: serde_json::Map<String, Value> =
+                known.map(|(name, value)| (name.to_owned(), value.clone())).collect();
             let arguments = Some(json!({"args": args, "context": context}));
             recorder.emit(EventKind::NodeStarted { node, attempt, arguments });
+            warn(recorder, node, warnings);
         }
         Err(error) => fail(recorder, node, error, Fallback::Allowed),
     }
@@ -108,18 +121,19 @@ fn start_script(recorder: &mut Recorder<'_>, node: u32, attempt: u32) {
 
 /// The sub-skill in the main conversation, with the rights of its declared type.
 fn inline_fallback(recorder: &mut Recorder<'_>, node: u32, attempt: u32, plan: &PlanNode) {
-    let (skill, instructions, args, access) = match &plan.work {
-        Work::Agent { skill, instructions, args, access, .. } => (skill, instructions, args, *access),
-        Work::Script { skill, instructions, args, .. } => (skill, instructions, args, Access::ReadOnly),
-        _ => return,
+    let (Work::Agent { skill, instructions, args, relevant, .. }
+    | Work::Script { skill, instructions, args, relevant, .. }) = &plan.work
+    else {
+        return;
     };
     match bridge::render(args, &recorder.run.variables) {
-        Ok((args, _)) => {
+        Ok((args, warnings)) => {
+            let variables = &recorder.run.variables;
             let output = plan.output.as_deref();
-            let prompt =
-                bridge::subagent_prompt(skill, instructions, &args, &[], &recorder.run.variables, output);
+            let prompt = bridge::subagent_prompt(skill, instructions, &args, relevant, variables, output);
             recorder.emit(EventKind::NodeStarted { node, attempt, arguments: None });
-            in_main(recorder, node, access, prompt);
+            warn(recorder, node, warnings);
+            in_main(recorder, node, plan.access(), prompt);
         }
         Err(error) => fail(recorder, node, error, Fallback::No),
     }
@@ -151,7 +165,12 @@ pub fn node_ended(recorder: &mut Recorder<'_>, node: u32, completion: Completion
             recorder.emit(EventKind::NodeCompleted { node, value: Value::Null, warnings: Vec::new() });
         }
         Completion::Script { stdout } => {
-            finish(recorder, node, bridge::from_program(&stdout, output.as_deref()));
+            let result = bridge::from_program(&stdout, output.as_deref());
+            // A value that is the text needs no second copy of it.
+            if !matches!(&result, Ok((Value::String(text), _)) if text == stdout.trim()) {
+                recorder.emit(EventKind::NodePrinted { node, stdout });
+            }
+            finish(recorder, node, result);
         }
         Completion::ScriptFailed { message } => fail(recorder, node, message, Fallback::Allowed),
         Completion::Answered { .. } | Completion::ModelFailed { .. } | Completion::Tool { .. } => {}
@@ -160,17 +179,17 @@ pub fn node_ended(recorder: &mut Recorder<'_>, node: u32, completion: Completion
 
 /// The agent of a node ended.
 pub fn agent_ended(recorder: &mut Recorder<'_>, node: u32, verdict: Verdict) {
-    let output = recorder.run.plan_node(node).and_then(|plan| plan.output.clone());
-    // It had its turn to repair this.
-    if let Some(problem) = problem(recorder.run, node, &verdict) {
-        let message = words!("the result cannot be used: {problem}", "结果无法使用：{problem}");
-        return fail(recorder, node, message, Fallback::Allowed);
-    }
+    let spec = recorder.run.spec.clone();
+    let plan = spec.plan.nodes.get(node as usize);
     match verdict {
-        Verdict::Submitted { value } => {
-            finish(recorder, node, bridge::from_submitted(value, output.as_deref()));
+        Verdict::Submitted { .. } | Verdict::Answered { .. } => {
+            match bridge::result_of(verdict, plan.and_then(|plan| plan.output.as_deref()), schema(plan)) {
+                Ok((value, warnings)) => {
+                    recorder.emit(EventKind::NodeCompleted { node, value, warnings });
+                }
+                Err(unusable) => fail(recorder, node, unusable.message, Fallback::Allowed),
+            }
         }
-        Verdict::Answered { text } => finish(recorder, node, bridge::from_text(&text, output.as_deref())),
         Verdict::LimitReached { limit, text } => {
             let partial: String = text.chars().take(200).collect();
             let message = words!(
@@ -189,14 +208,26 @@ pub fn agent_ended(recorder: &mut Recorder<'_>, node: u32, verdict: Verdict) {
     }
 }
 
-/// What is wrong with the result of a node's agent: it cannot be read, or has not the declared shape.
+/// What is wrong with the result of a node's agent and could be done better: it cannot be read, or has not the declared
+/// shape.
 pub fn problem(run: &Run, node: u32, verdict: &Verdict) -> Option<String> {
-    let plan = run.plan_node(node)?;
-    let schema = match &plan.work {
-        Work::Agent { schema, .. } => schema.as_ref(),
+    let plan = run.plan_node(node);
+    let result =
+        bridge::result_of(verdict.clone(), plan.and_then(|plan| plan.output.as_deref()), schema(plan));
+    result.err().filter(|unusable| unusable.can_be_repaired).map(|unusable| unusable.message.en)
+}
+
+fn schema(plan: Option<&PlanNode>) -> Option<&Value> {
+    match plan.map(|plan| &plan.work) {
+        Some(Work::Agent { schema, .. }) => schema.as_ref(),
         _ => None,
-    };
-    bridge::problem(verdict, plan.output.as_deref(), schema)
+    }
+}
+
+fn warn(recorder: &mut Recorder<'_>, node: u32, warnings: Vec<Words>) {
+    if !warnings.is_empty() {
+        recorder.emit(EventKind::NodeWarned { node, warnings });
+    }
 }
 
 fn finish(recorder: &mut Recorder<'_>, node: u32, result: Result<(Value, Vec<Words>), Words>) {
@@ -220,13 +251,13 @@ enum Fallback {
 
 /// The fixed order: fallback, optional, abort.
 fn fail(recorder: &mut Recorder<'_>, node: u32, message: Words, fallback: Fallback) {
-    let Some((wants_inline, optional)) =
-        recorder.run.plan_node(node).map(|plan| (plan.fallback_inline, plan.optional))
-    else {
-        return;
-    };
-    let was_inline = recorder.run.node(node).is_some_and(|state| state.inline);
-    let then = match (wants_inline && !was_inline && fallback == Fallback::Allowed, optional) {
+    let Some(plan) = recorder.run.plan_node(node) else { return };
+    // Only a sub-skill has a text that can be followed inline.
+    let wants_inline = plan.fallback_inline && matches!(plan.work, Work::Agent { .. } | Work::Script { .. });
+    let optional = plan.optional;
+    // What may have happened is not done again by falling back.
+    let no_again = recorder.run.node(node).is_some_and(|state| state.inline || state.had_uncertain_effect);
+    let then = match (wants_inline && !no_again && fallback == Fallback::Allowed, optional) {
         (true, _) => AfterFailure::Inline,
         (false, true) => AfterFailure::Null,
         (false, false) => AfterFailure::Abort,

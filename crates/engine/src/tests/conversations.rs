@@ -25,7 +25,7 @@ fn a_result_without_the_declared_shape_gets_one_more_turn() {
     let mut world = World::new(shaped()).go();
     world.complete(model(1), calls(&[("submit_result", json!({"result": {"n": 1}}))]));
     assert!(world.run.ended.is_none());
-    assert!(last_message(&world).contains("required"), "{}", last_message(&world));
+    assert!(last_message(&world).contains("`events` is missing"), "{}", last_message(&world));
     world.complete(model(2), calls(&[("submit_result", json!({"result": {"events": [1]}}))]));
     assert_eq!(world.outcome(), Outcome::Complete);
     assert_eq!(world.run.variables["A"], json!({"events": [1]}));

@@ -1,54 +1,68 @@
 //! Changing one value in a configuration file, keeping everything else as it was written.
 
 use super::layer::{text_of, unparsable};
-use super::{Setting, Value, not_writable, unknown_key, wrong_value};
+use super::section::field_of;
+use super::{Kind, Setting, Value, not_writable, unknown_key, wrong_value};
 use fugato_model::Diagnostic;
 use std::path::Path;
-use toml_edit::{Array, DocumentMut, Item, Table, value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike, value};
 
 /// Sets `key` in `file` to a value as typed on a command line. The file is created if missing, replaced atomically,
 /// and its comments stay. A file that does not parse is refused: rewriting it would lose what is in it.
 pub fn set(file: &Path, key: &str, text: &str) -> Result<(), Box<Diagnostic>> {
-    let setting = known(file, key)?;
+    let (kind, path) = known(file, key)?;
     let shown = file.to_string_lossy();
-    let new = setting.kind.read(text).ok_or_else(|| Box::new(wrong_value(setting, text, &shown)))?;
+    let new = kind.read(text).ok_or_else(|| Box::new(wrong_value(key, kind, text, &shown)))?;
     let mut document = open(file)?;
-    let (group, name) = key.split_once('.').map_or((None, key), |(group, name)| (Some(group), name));
-    let table = match group {
-        None => document.as_table_mut(),
-        Some(group) => {
-            let item = document.entry(group).or_insert_with(|| Item::Table(Table::new()));
-            match item.as_table_like_mut() {
-                Some(table) => {
-                    put(table, name, &new);
-                    return write(file, &document);
-                }
-                None => return Err(Box::new(wrong_value(setting, group, &shown))),
-            }
+    let Some((name, groups)) = path.split_last() else { return Ok(()) };
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for group in groups {
+        // An implicit table prints no header of its own: `[providers.mine]` needs no `[providers]` before it.
+        let is_last = groups.last() == Some(group);
+        let item = table.entry(group).or_insert_with(|| {
+            let mut table = Table::new();
+            table.set_implicit(!is_last);
+            Item::Table(table)
+        });
+        match item.as_table_like_mut() {
+            Some(inner) => table = inner,
+            None => return Err(Box::new(wrong_value(key, kind, group, &shown))),
         }
-    };
+    }
     put(table, name, &new);
     write(file, &document)
 }
 
 /// Removes `key` from `file`, so that the layers below decide. `false`: it was not there.
 pub fn unset(file: &Path, key: &str) -> Result<bool, Box<Diagnostic>> {
-    known(file, key)?;
+    let (_, path) = known(file, key)?;
     let mut document = open(file)?;
-    let removed = match key.split_once('.') {
-        None => document.remove(key),
-        Some((group, name)) => {
-            document.get_mut(group).and_then(Item::as_table_like_mut).and_then(|table| table.remove(name))
+    let Some((name, groups)) = path.split_last() else { return Ok(false) };
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for group in groups {
+        match table.get_mut(group).and_then(Item::as_table_like_mut) {
+            Some(inner) => table = inner,
+            None => return Ok(false),
         }
-    };
-    if removed.is_some() {
+    }
+    let removed = table.remove(name).is_some();
+    if removed {
         write(file, &document)?;
     }
-    Ok(removed.is_some())
+    Ok(removed)
 }
 
-fn known(file: &Path, key: &str) -> Result<&'static Setting, Box<Diagnostic>> {
-    Setting::find(key).ok_or_else(|| Box::new(unknown_key(key, &file.to_string_lossy())))
+/// What a key accepts, and its path in a file.
+fn known(file: &Path, key: &str) -> Result<(Kind, Vec<String>), Box<Diagnostic>> {
+    if let Some(setting) = Setting::find(key) {
+        return Ok((setting.kind, key.split('.').map(str::to_owned).collect()));
+    }
+    match field_of(key) {
+        Some((section, name, field)) => {
+            Ok((field.kind, vec![section.name.to_owned(), name, field.key.to_owned()]))
+        }
+        None => Err(Box::new(unknown_key(key, &file.to_string_lossy()))),
+    }
 }
 
 fn open(file: &Path) -> Result<DocumentMut, Box<Diagnostic>> {
@@ -57,11 +71,23 @@ fn open(file: &Path) -> Result<DocumentMut, Box<Diagnostic>> {
         .map_err(|error| Box::new(unparsable(&text, &file.to_string_lossy(), error.message(), error.span())))
 }
 
-fn put(table: &mut dyn toml_edit::TableLike, name: &str, new: &Value) {
+fn put(table: &mut dyn TableLike, name: &str, new: &Value) {
     let mut item = match new {
         Value::Unset => return,
         Value::Text(text) => value(text),
         Value::Integer(number) => value(*number),
+        Value::Boolean(is) => value(*is),
+        Value::Money(_) => match new.to_string().parse::<toml_edit::Value>() {
+            Ok(number) => value(number),
+            Err(_) => return,
+        },
+        Value::Texts(texts) => {
+            // One more text joins those that are there.
+            let mut all =
+                table.get(name).and_then(Item::as_inline_table).cloned().unwrap_or_else(InlineTable::new);
+            all.extend(texts.iter().map(|(name, text)| (name.as_str(), text.as_str())));
+            value(all)
+        }
         Value::Directories(dirs) => {
             value(dirs.iter().map(|dir| dir.to_string_lossy().into_owned()).collect::<Array>())
         }

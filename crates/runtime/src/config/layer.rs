@@ -1,6 +1,8 @@
 //! Reading one configuration file: values with the place they stand at, and what is wrong with the rest.
 
-use super::settings::{Kind, SETTINGS, Setting, Value};
+use super::kind::{Kind, Value};
+use super::section::{Field, SECTIONS, Section, Trust};
+use super::settings::{SETTINGS, Setting};
 use fugato_model::{Code, Diagnostic, Span, nearest, words};
 use std::io::Read as _;
 use std::ops::Range;
@@ -14,9 +16,16 @@ const MAX_BYTES: u64 = 1024 * 1024;
 /// A value and the line it stands on.
 #[derive(Debug)]
 pub(super) struct Placed {
-    pub setting: &'static Setting,
+    pub what: What,
     pub value: Value,
     pub line: u32,
+}
+
+/// What a value is of.
+#[derive(Clone, Debug)]
+pub(super) enum What {
+    Setting(&'static Setting),
+    Field(&'static Section, String, &'static Field),
 }
 
 /// A file as it is resolved and as it is shown.
@@ -25,6 +34,8 @@ pub(super) struct Source<'a> {
     pub path: &'a Path,
     pub shown: &'a str,
     pub user_home: Option<&'a Path>,
+    /// For a file that came with a project: whether a provider is given a key.
+    pub is_keyed: Option<&'a dyn Fn(&str) -> bool>,
 }
 
 /// Reads a file. A missing one is empty; one that does not parse is empty with an error.
@@ -92,17 +103,65 @@ impl Reading<'_> {
         for (key, value) in table {
             let full = format!("{prefix}{}", key.get_ref());
             let is_group = SETTINGS.iter().any(|setting| setting.key.starts_with(&format!("{full}.")));
-            match (Setting::find(&full), value.get_ref()) {
-                (Some(setting), _) => self.value(setting, value),
-                (None, DeValue::Table(inner)) if is_group => self.table(inner, &format!("{full}.")),
-                (None, _) if is_group => self.wrong(&full, value.span(), "a table", "一个表"),
-                (None, _) => self.unknown(&full, key.span()),
+            let section = Section::find(&full);
+            match (Setting::find(&full), section, value.get_ref()) {
+                (Some(setting), ..) => self.value(What::Setting(setting), value),
+                (None, Some(section), DeValue::Table(names)) => self.names(section, names),
+                (None, None, DeValue::Table(inner)) if is_group => self.table(inner, &format!("{full}.")),
+                (None, section, _) if is_group || section.is_some() => {
+                    self.wrong(&full, value.span(), Kind::Texts, ("a table", "一个表"));
+                }
+                _ => self.unknown(&full, key.span()),
             }
         }
     }
 
-    fn value(&mut self, setting: &'static Setting, value: &Spanned<DeValue<'_>>) {
-        let read = match (setting.kind, value.get_ref()) {
+    fn names(&mut self, section: &'static Section, names: &DeTable<'_>) {
+        for (name, value) in names {
+            let DeValue::Table(fields) = value.get_ref() else {
+                let full = format!("{}.{}", section.name, name.get_ref());
+                self.wrong(&full, value.span(), Kind::Texts, ("a table", "一个表"));
+                continue;
+            };
+            for (key, value) in fields {
+                let name = name.get_ref();
+                match section.field(key.get_ref()) {
+                    Some(field) if self.is_trusted(field, name) => {
+                        self.value(What::Field(section, name.to_string(), field), value);
+                    }
+                    Some(field) => self.untrusted(&section.key(name, field.key), key.span()),
+                    None => self.unknown_field(section, name, key.get_ref(), key.span()),
+                }
+            }
+        }
+    }
+
+    fn is_trusted(&self, field: &Field, name: &str) -> bool {
+        let Some(is_keyed) = self.source.is_keyed else { return true };
+        match field.trust {
+            Trust::Anyone => true,
+            Trust::Person => false,
+            Trust::PersonIfKeyed => !is_keyed(name),
+        }
+    }
+
+    fn value(&mut self, what: What, value: &Spanned<DeValue<'_>>) {
+        let kind = what.kind();
+        let span = value.span();
+        match self.read(kind, value.get_ref()) {
+            Some(value) => {
+                let line = Span::of(self.text, span.start, span.end).line;
+                self.placed.push(Placed { what, value, line });
+            }
+            None => {
+                let (en, zh) = kind.expected();
+                self.wrong(&what.key(), span, kind, (&en, &zh));
+            }
+        }
+    }
+
+    fn read(&self, kind: Kind, value: &DeValue<'_>) -> Option<Value> {
+        match (kind, value) {
             (Kind::Directories, DeValue::Array(items)) => {
                 let text = |item: &Spanned<DeValue<'_>>| match item.get_ref() {
                     DeValue::String(text) if !text.is_empty() => Some(self.resolve(text)),
@@ -110,23 +169,28 @@ impl Reading<'_> {
                 };
                 items.iter().map(text).collect::<Option<Vec<_>>>().map(Value::Directories)
             }
+            (Kind::Model, DeValue::String(text)) => match text.strip_prefix("script:") {
+                Some(file) => Some(Value::Text(format!("script:{}", self.resolve(file).display()))),
+                None => kind.accept(Value::Text(text.to_string())),
+            },
+            (Kind::Texts, DeValue::Table(table)) => {
+                let texts = table.iter().map(|(name, value)| match value.get_ref() {
+                    DeValue::String(text) => Some((name.get_ref().to_string(), text.to_string())),
+                    _ => None,
+                });
+                let texts: Option<_> = texts.collect();
+                kind.accept(Value::Texts(texts?))
+            }
+            (Kind::Money, DeValue::Float(number)) => super::kind::money(number.as_str()).map(Value::Money),
+            (Kind::Money, DeValue::Integer(number)) => super::kind::money(number.as_str()).map(Value::Money),
+            (Kind::Date, DeValue::Datetime(date)) => kind.accept(Value::Text(date.to_string())),
             (kind, DeValue::String(text)) => kind.accept(Value::Text(text.to_string())),
+            (kind, DeValue::Boolean(value)) => kind.accept(Value::Boolean(*value)),
             (kind, DeValue::Integer(number)) => {
                 let number = i64::from_str_radix(number.as_str(), number.radix()).ok();
                 number.and_then(|number| kind.accept(Value::Integer(number)))
             }
             _ => None,
-        };
-        let span = value.span();
-        match read {
-            Some(value) => {
-                let line = Span::of(self.text, span.start, span.end).line;
-                self.placed.push(Placed { setting, value, line });
-            }
-            None => {
-                let (en, zh) = setting.kind.expected();
-                self.wrong(setting.key, span, &en, &zh);
-            }
         }
     }
 
@@ -135,7 +199,15 @@ impl Reading<'_> {
         resolve_dir(Path::new(text), base, self.source.user_home)
     }
 
-    fn wrong(&mut self, key: &str, span: Range<usize>, en: &str, zh: &str) {
+    fn wrong(&mut self, key: &str, span: Range<usize>, kind: Kind, (en, zh): (&str, &str)) {
+        if !kind.may_be_shown() {
+            let message = words!("the value is ignored; expected {en}", "该值已忽略；应为{zh}");
+            let mut diagnostic = Diagnostic::error(Code::F0403, self.source.shown, message).field(key);
+            // The place without the line itself: it may hold a key.
+            diagnostic.span = Some(Span::of(self.text, span.start, span.end));
+            self.diagnostics.push(diagnostic);
+            return;
+        }
         let found: String = self.text.get(span.clone()).unwrap_or_default().chars().take(60).collect();
         let found = found.lines().next().unwrap_or_default();
         let message = words!("found `{found}`, expected {en}", "值为 `{found}`，应为{zh}");
@@ -146,15 +218,64 @@ impl Reading<'_> {
         );
     }
 
+    fn untrusted(&mut self, key: &str, span: Range<usize>) {
+        let message = words!(
+            "ignored: a file that comes with a project must not decide where your keys go",
+            "已忽略：随项目而来的文件不能决定密钥发往何处"
+        );
+        let own = "fugato config set --layer user";
+        let diagnostic = Diagnostic::warning(Code::F0405, self.source.shown, message)
+            .field(key)
+            .at(self.text, span.start, span.end)
+            .hint(words!("yours can: {own} '{key}' VALUE", "您自己的设置可以：{own} '{key}' 值"));
+        self.diagnostics.push(diagnostic);
+    }
+
+    fn unknown_field(&mut self, section: &Section, name: &str, key: &str, span: Range<usize>) {
+        let full = section.key(name, key);
+        let message = words!("unknown key `{full}` is ignored", "未知的配置项 `{full}`，已忽略");
+        let mut diagnostic = Diagnostic::warning(Code::F0402, self.source.shown, message).field(&full);
+        // The place without the line itself: people put keys here.
+        diagnostic.span = Some(Span::of(self.text, span.start, span.end));
+        let sounds_secret = ["key", "token", "secret", "password"].iter().any(|word| key.contains(word));
+        if section.name == "providers" && sounds_secret {
+            diagnostic = diagnostic.hint(words!(
+                "a key does not belong in a file: name its variable with `key_env`, or print it with `key_command`",
+                "密钥不应写在文件中：用 `key_env` 指定变量，或用 `key_command` 输出"
+            ));
+        } else if let Some(near) = nearest(key, section.fields.iter().map(|field| field.key)) {
+            diagnostic = diagnostic.hint(words!("did you mean `{near}`?", "是否想写 `{near}`？"));
+        }
+        self.diagnostics.push(diagnostic);
+    }
+
     fn unknown(&mut self, key: &str, span: Range<usize>) {
         let message = words!("unknown key `{key}` is ignored", "未知的配置项 `{key}`，已忽略");
         let mut diagnostic = Diagnostic::warning(Code::F0402, self.source.shown, message)
             .field(key)
             .at(self.text, span.start, span.end);
-        if let Some(near) = nearest(key, SETTINGS.iter().map(|setting| setting.key)) {
+        let known =
+            SETTINGS.iter().map(|setting| setting.key).chain(SECTIONS.iter().map(|section| section.name));
+        if let Some(near) = nearest(key, known) {
             diagnostic = diagnostic.hint(words!("did you mean `{near}`?", "是否想写 `{near}`？"));
         }
         self.diagnostics.push(diagnostic);
+    }
+}
+
+impl What {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Setting(setting) => setting.kind,
+            Self::Field(_, _, field) => field.kind,
+        }
+    }
+
+    fn key(&self) -> String {
+        match self {
+            Self::Setting(setting) => setting.key.to_owned(),
+            Self::Field(section, name, field) => section.key(name, field.key),
+        }
     }
 }
 

@@ -4,13 +4,18 @@
 //! the layers below keep their say.
 
 mod edit;
+mod kind;
 mod layer;
+mod models;
 mod schema;
+mod section;
 mod settings;
 
 pub use edit::{set, unset};
+pub use kind::{Kind, Value};
 pub use schema::schema;
-pub use settings::{Default, Kind, SETTINGS, Setting, Value};
+pub use section::{Field, NamedEntry, SECTIONS, Section, Trust};
+pub use settings::{Default, SETTINGS, Setting};
 
 use crate::{Places, Selection};
 use fugato_model::{Code, Diagnostic, Lang, words};
@@ -58,10 +63,11 @@ pub struct ConfigEntry {
     pub origin: Origin,
 }
 
-/// The settings of this invocation: one entry per row of [`SETTINGS`].
+/// The settings of this invocation: one entry per row of [`SETTINGS`], and those of [`SECTIONS`] that somebody set.
 #[derive(Clone, Debug)]
 pub struct Config {
     entries: Vec<ConfigEntry>,
+    named: Vec<NamedEntry>,
 }
 
 impl Config {
@@ -75,12 +81,23 @@ impl Config {
         let mut diagnostics = Vec::new();
         for (layer, path) in files(places, &env) {
             let shown = places.show(&path);
-            let source = layer::Source { path: &path, shown: &shown, user_home: places.user_home.as_deref() };
-            for placed in layer::read(source, &mut diagnostics) {
+            let is_keyed = |provider: &str| config.is_keyed(provider);
+            let is_keyed = layer.is_of_a_project().then_some(&is_keyed as &dyn Fn(&str) -> bool);
+            let user_home = places.user_home.as_deref();
+            let source = layer::Source { path: &path, shown: &shown, user_home, is_keyed };
+            let read = layer::read(source, &mut diagnostics);
+            for placed in read {
                 let origin = Origin { layer, file: Some(shown.clone()), line: Some(placed.line) };
-                config.put(placed.setting, placed.value, origin);
+                let value = placed.value;
+                match placed.what {
+                    layer::What::Setting(setting) => config.put(setting, value, origin),
+                    layer::What::Field(section, name, field) => {
+                        config.put_named(NamedEntry { section, name, field, value, origin });
+                    }
+                }
             }
         }
+        config.check_prices(&mut diagnostics);
         for setting in SETTINGS {
             let value = env(setting.env).filter(|value| !value.is_empty());
             if let Some(text) = value {
@@ -174,7 +191,7 @@ impl Config {
         diagnostics: &mut Vec<Diagnostic>,
     ) {
         let Some(mut value) = setting.kind.read(text) else {
-            diagnostics.push(wrong_value(setting, text, source));
+            diagnostics.push(wrong_value(setting.key, setting.kind, text, source));
             return;
         };
         if let Value::Directories(dirs) = &mut value {
@@ -193,7 +210,7 @@ impl std::default::Default for Config {
             value: setting.default_value(),
             origin: Origin { layer: Layer::BuiltIn, file: None, line: None },
         };
-        Self { entries: SETTINGS.iter().map(built_in).collect() }
+        Self { entries: SETTINGS.iter().map(built_in).collect(), named: Vec::new() }
     }
 }
 
@@ -222,12 +239,17 @@ pub fn user_file(places: &Places) -> PathBuf {
     places.home.join("config.toml")
 }
 
-fn wrong_value(setting: &Setting, text: &str, source: &str) -> Diagnostic {
-    let (en, zh) = setting.kind.expected();
-    let text: String = text.chars().take(60).collect();
-    let text = fugato_model::escape_for_terminal(&text);
-    let message = words!("found `{text}`, expected {en}", "值为 `{text}`，应为{zh}");
-    Diagnostic::error(Code::F0403, source, message).field(setting.key)
+/// A wrong value; it is not shown where it may be a key.
+fn wrong_value(key: &str, kind: Kind, text: &str, source: &str) -> Diagnostic {
+    let (en, zh) = kind.expected();
+    let message = if kind.may_be_shown() {
+        let text: String = text.chars().take(60).collect();
+        let text = fugato_model::escape_for_terminal(&text);
+        words!("found `{text}`, expected {en}", "值为 `{text}`，应为{zh}")
+    } else {
+        words!("expected {en}", "应为{zh}")
+    };
+    Diagnostic::error(Code::F0403, source, message).field(key)
 }
 
 fn unknown_key(key: &str, shown: &str) -> Diagnostic {

@@ -1,6 +1,6 @@
 //! The one table of settings: key, type, default, environment variable, meaning. A new setting is a new row.
 
-use std::path::PathBuf;
+use super::kind::{Kind, Value};
 
 /// One setting.
 #[derive(Debug)]
@@ -14,19 +14,6 @@ pub struct Setting {
     pub doc_zh: &'static str,
 }
 
-/// What values a setting accepts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Choice(&'static [&'static str]),
-    Integer {
-        min: i64,
-        max: i64,
-    },
-    Text,
-    /// Directories; in files relative to the file, elsewhere to the working directory. `~/` is the home directory.
-    Directories,
-}
-
 /// What holds when nobody says anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Default {
@@ -34,15 +21,6 @@ pub enum Default {
     Text(&'static str),
     Integer(i64),
     NoDirectories,
-}
-
-/// A value of a setting.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Value {
-    Unset,
-    Text(String),
-    Integer(i64),
-    Directories(Vec<PathBuf>),
 }
 
 /// All settings, in the order they are listed.
@@ -103,6 +81,62 @@ pub const SETTINGS: &[Setting] = &[
         doc_en: "cells of characters of ambiguous width: 2 on terminals set up for East Asian text",
         doc_zh: "宽度不定的字符所占的列数：按东亚文字设置的终端为 2",
     },
+    Setting {
+        key: "model",
+        kind: Kind::Model,
+        default: Default::Unset,
+        env: "FUGATO_MODEL",
+        doc_en: "the model of runs that name none; else the first provider with a key, else a local server",
+        doc_zh: "未指定模型时使用的模型；否则为第一个有密钥的提供方，再否则为本地服务",
+    },
+    Setting {
+        key: "calls.connect_seconds",
+        kind: Kind::Integer { min: 1, max: 600 },
+        default: Default::Integer(15),
+        env: "FUGATO_CALLS_CONNECT_SECONDS",
+        doc_en: "how long a connection to a provider may take",
+        doc_zh: "连接提供方的最长时间（秒）",
+    },
+    Setting {
+        key: "calls.first_byte_seconds",
+        kind: Kind::Integer { min: 1, max: 3600 },
+        default: Default::Integer(60),
+        env: "FUGATO_CALLS_FIRST_BYTE_SECONDS",
+        doc_en: "how long a provider may take until its answer begins",
+        doc_zh: "等待回答开始的最长时间（秒）",
+    },
+    Setting {
+        key: "calls.idle_seconds",
+        kind: Kind::Integer { min: 1, max: 3600 },
+        default: Default::Integer(120),
+        env: "FUGATO_CALLS_IDLE_SECONDS",
+        doc_en: "how long an answer may pause between two pieces",
+        doc_zh: "回答两部分之间的最长间隔（秒）",
+    },
+    Setting {
+        key: "calls.total_seconds",
+        kind: Kind::Integer { min: 1, max: 86400 },
+        default: Default::Integer(3600),
+        env: "FUGATO_CALLS_TOTAL_SECONDS",
+        doc_en: "how long one model call may take in all",
+        doc_zh: "一次模型调用的最长总时间（秒）",
+    },
+    Setting {
+        key: "calls.attempts",
+        kind: Kind::Integer { min: 1, max: 20 },
+        default: Default::Integer(6),
+        env: "FUGATO_CALLS_ATTEMPTS",
+        doc_en: "requests per model call before it fails, the first included",
+        doc_zh: "一次模型调用失败前的请求次数，含第一次",
+    },
+    Setting {
+        key: "calls.at_once",
+        kind: Kind::Integer { min: 1, max: 10_000 },
+        default: Default::Unset,
+        env: "FUGATO_CALLS_AT_ONCE",
+        doc_en: "requests under way at once to one provider; unlimited unless set",
+        doc_zh: "同时向一个提供方发出的请求数；不设置则不限",
+    },
 ];
 
 impl Setting {
@@ -116,61 +150,6 @@ impl Setting {
             Default::Text(text) => Value::Text(text.to_owned()),
             Default::Integer(number) => Value::Integer(number),
             Default::NoDirectories => Value::Directories(Vec::new()),
-        }
-    }
-}
-
-impl Kind {
-    /// What is accepted, for messages: in English and in Chinese.
-    pub(super) fn expected(self) -> (String, String) {
-        match self {
-            Self::Choice(words) => {
-                let quoted: Vec<_> = words.iter().map(|word| format!("`{word}`")).collect();
-                (format!("one of {}", quoted.join(", ")), format!("{} 之一", quoted.join("、")))
-            }
-            Self::Integer { min, max } => {
-                (format!("a whole number from {min} to {max}"), format!("{min} 到 {max} 之间的整数"))
-            }
-            Self::Text => ("text".to_owned(), "文本".to_owned()),
-            Self::Directories => ("a list of directories".to_owned(), "目录列表".to_owned()),
-        }
-    }
-
-    /// Reads a value as typed in a flag or a variable. Directories are separated like those of `PATH`.
-    pub(super) fn read(self, text: &str) -> Option<Value> {
-        match self {
-            Self::Choice(_) | Self::Text => self.accept(Value::Text(text.to_owned())),
-            Self::Integer { .. } => self.accept(Value::Integer(text.trim().parse().ok()?)),
-            Self::Directories => {
-                let dirs = std::env::split_paths(text).filter(|dir| !dir.as_os_str().is_empty());
-                Some(Value::Directories(dirs.collect()))
-            }
-        }
-    }
-
-    /// The value, if it is one of those accepted.
-    pub(super) fn accept(self, value: Value) -> Option<Value> {
-        let fits = match (self, &value) {
-            (Self::Choice(words), Value::Text(text)) => words.contains(&text.as_str()),
-            (Self::Integer { min, max }, Value::Integer(number)) => (min..=max).contains(number),
-            (Self::Text, Value::Text(text)) => !text.is_empty(),
-            (Self::Directories, Value::Directories(_)) => true,
-            _ => false,
-        };
-        fits.then_some(value)
-    }
-}
-
-impl std::fmt::Display for Value {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Unset => Ok(()),
-            Self::Text(text) => f.write_str(text),
-            Self::Integer(number) => number.fmt(f),
-            Self::Directories(dirs) => {
-                let shown: Vec<_> = dirs.iter().map(|dir| dir.to_string_lossy()).collect();
-                f.write_str(&shown.join(":"))
-            }
         }
     }
 }

@@ -176,7 +176,7 @@ proptest::proptest! {
         let temp = tempfile::tempdir().unwrap();
         let file = temp.path().join("config.toml");
         fs::write(&file, &text).unwrap();
-        let source = layer::Source { path: &file, shown: "config.toml", user_home: None };
+        let source = layer::Source { path: &file, shown: "config.toml", user_home: None, is_keyed: None };
         let mut diagnostics = Vec::new();
         layer::read(source, &mut diagnostics);
         let parses = !diagnostics.iter().any(|d| d.code == Code::F0401);

@@ -51,8 +51,9 @@ fn body(request: &ModelRequest<'_>) -> Vec<u8> {
             system = json::ask_for_schema(&system, schema);
         }
     }
-    // The provider orders a prompt as tools, system, messages: a mark on the system prompt covers the stable prefix, one
-    // on the last message covers the history until the next step.
+    // The provider orders a prompt as tools, system, messages. A mark on the last tool is shared by agents of different
+    // tasks, one on the system prompt by agents of one task, one on the last message covers the history until the next
+    // step. Four marks are allowed.
     if !request.tools.is_empty() {
         let tools: Vec<_> = request
             .tools
@@ -61,7 +62,7 @@ fn body(request: &ModelRequest<'_>) -> Vec<u8> {
                 json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
             })
             .collect();
-        body.field("tools", &mark_last(tools, system.is_empty()));
+        body.field("tools", &mark_last(tools));
         body.field("tool_choice", &choice(&request.tool_choice));
     }
     if !system.is_empty() {
@@ -81,8 +82,8 @@ fn body(request: &ModelRequest<'_>) -> Vec<u8> {
     body.finish()
 }
 
-fn mark_last(mut tools: Vec<Value>, is_wanted: bool) -> Vec<Value> {
-    if let (true, Some(Value::Object(last))) = (is_wanted, tools.last_mut()) {
+fn mark_last(mut tools: Vec<Value>) -> Vec<Value> {
+    if let Some(Value::Object(last)) = tools.last_mut() {
         last.insert("cache_control".into(), json!({"type": "ephemeral"}));
     }
     tools

@@ -1,7 +1,8 @@
 //! The providers that are built in, and how their addresses and keys are found.
 
-use super::endpoint::{Endpoint, Kind, NativeTools, ProviderSettings};
+use super::endpoint::{Api, Endpoint, NativeTools, ProviderSettings};
 use super::limiter::Limiter;
+use super::prefix_gate::PrefixGate;
 use super::secret::{KeySource, Secret};
 use std::ffi::OsString;
 use std::sync::atomic::AtomicU64;
@@ -12,7 +13,7 @@ pub(super) type Env<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 /// A provider that is built in.
 pub(super) struct BuiltIn {
     pub name: &'static str,
-    kind: Kind,
+    api: Api,
     base: &'static str,
     base_env: &'static [&'static str],
     key_env: &'static [&'static str],
@@ -24,7 +25,7 @@ pub(super) struct BuiltIn {
 pub(super) const BUILT_IN: &[BuiltIn] = &[
     BuiltIn {
         name: "anthropic",
-        kind: Kind::Anthropic,
+        api: Api::Anthropic,
         base: "https://api.anthropic.com",
         base_env: &["ANTHROPIC_BASE_URL"],
         key_env: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"],
@@ -33,7 +34,7 @@ pub(super) const BUILT_IN: &[BuiltIn] = &[
     },
     BuiltIn {
         name: "openai",
-        kind: Kind::Responses,
+        api: Api::Responses,
         base: "https://api.openai.com/v1",
         base_env: &["OPENAI_BASE_URL"],
         key_env: &["OPENAI_API_KEY"],
@@ -42,7 +43,7 @@ pub(super) const BUILT_IN: &[BuiltIn] = &[
     },
     BuiltIn {
         name: "gemini",
-        kind: Kind::Gemini,
+        api: Api::Gemini,
         base: "https://generativelanguage.googleapis.com",
         base_env: &["GEMINI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"],
         key_env: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
@@ -51,7 +52,7 @@ pub(super) const BUILT_IN: &[BuiltIn] = &[
     },
     BuiltIn {
         name: "openai-chat",
-        kind: Kind::Chat,
+        api: Api::Chat,
         base: "https://api.openai.com/v1",
         base_env: &["OPENAI_BASE_URL"],
         key_env: &["OPENAI_API_KEY"],
@@ -60,7 +61,7 @@ pub(super) const BUILT_IN: &[BuiltIn] = &[
     },
     BuiltIn {
         name: "openrouter",
-        kind: Kind::Chat,
+        api: Api::Chat,
         base: "https://openrouter.ai/api/v1",
         base_env: &[],
         key_env: &["OPENROUTER_API_KEY"],
@@ -73,7 +74,7 @@ pub(super) const BUILT_IN: &[BuiltIn] = &[
     server("vllm", "http://127.0.0.1:8000/v1", &[], &["VLLM_API_KEY"]),
     BuiltIn {
         name: "ollama",
-        kind: Kind::Ollama,
+        api: Api::Ollama,
         base: "http://127.0.0.1:11434",
         base_env: &["OLLAMA_HOST"],
         key_env: &["OLLAMA_API_KEY"],
@@ -89,7 +90,7 @@ pub(super) const fn server(
     base_env: &'static [&'static str],
     key_env: &'static [&'static str],
 ) -> BuiltIn {
-    BuiltIn { name, kind: Kind::Chat, base, base_env, key_env, needs_key: false, usual_model: None }
+    BuiltIn { name, api: Api::Chat, base, base_env, key_env, needs_key: false, usual_model: None }
 }
 
 impl BuiltIn {
@@ -97,15 +98,19 @@ impl BuiltIn {
         let from_env = || self.base_env.iter().find_map(|name| text(env, name));
         let given = own.base_url.clone().or_else(from_env);
         let base_is_vendors = given.is_none();
-        let base = given.map_or_else(|| self.base.to_owned(), |base| self.address(&base));
+        let api = own.api.unwrap_or(self.api);
+        let base = given.map_or_else(|| self.base.to_owned(), |base| address(api, &base));
         Endpoint {
             name: self.name.to_owned(),
-            kind: self.kind,
+            api,
             base,
             base_is_vendors,
             key: self.key(env, own, base_is_vendors),
+            headers: own.headers.clone(),
             native_tools: own.native_tools.or_from(env, self.name),
+            is_set: *own != ProviderSettings::default(),
             limiter: Limiter::default(),
+            prefixes: PrefixGate::default(),
             requests: AtomicU64::new(0),
             unknown_frames: AtomicU64::new(0),
             replaced_ids: AtomicU64::new(0),
@@ -116,40 +121,45 @@ impl BuiltIn {
         if let Some(command) = &own.key_command {
             return KeySource::command(command.clone());
         }
-        let secret = match &own.key_env {
-            Some(name) => text(env, name).and_then(|key| Secret::new(&key)),
-            None => self.key_env.iter().find_map(|name| {
-                let key = text(env, name)?;
-                // A token is sent as a bearer, a key in its own header.
-                let is_token = *name == "ANTHROPIC_AUTH_TOKEN";
-                Secret::new(&if is_token { format!("Bearer {}", key.trim()) } else { key })
-            }),
-        };
-        match secret {
-            Some(secret) => KeySource::Given(secret),
-            None if self.needs_key && base_is_vendors => KeySource::Missing(self.key_env),
+        if let Some(variable) = &own.key_env {
+            return match text(env, variable).and_then(|key| Secret::new(&key)) {
+                Some(secret) => KeySource::Given { secret, variable: variable.clone() },
+                None => KeySource::Missing(vec![variable.clone()]),
+            };
+        }
+        let found = self.key_env.iter().find_map(|name| {
+            let key = text(env, name)?;
+            // A token is sent as a bearer, a key in its own header.
+            let is_token = *name == "ANTHROPIC_AUTH_TOKEN";
+            let secret = Secret::new(&if is_token { format!("Bearer {}", key.trim()) } else { key })?;
+            Some(KeySource::Given { secret, variable: (*name).to_owned() })
+        });
+        match found {
+            Some(given) => given,
+            None if self.needs_key && base_is_vendors => {
+                KeySource::Missing(self.key_env.iter().map(|name| (*name).to_owned()).collect())
+            }
             None => KeySource::NotNeeded,
         }
     }
+}
 
-    /// An address as people write it.
-    fn address(&self, given: &str) -> String {
-        let given = given.trim().trim_end_matches('/');
-        let with_scheme = if given.contains("://") { given.to_owned() } else { format!("http://{given}") };
-        match self.kind {
-            Kind::Ollama => {
-                // What the server listens on is not always what a client can connect to.
-                let address =
-                    with_scheme.replace("://0.0.0.0", "://127.0.0.1").replace("://:", "://127.0.0.1:");
-                let rest = address.split_once("://").map_or("", |(_, rest)| rest);
-                let has_port = rest.rsplit(']').next().is_some_and(|rest| rest.contains(':'));
-                if has_port || address.starts_with("https:") { address } else { format!("{address}:11434") }
-            }
-            Kind::Chat | Kind::Responses if with_scheme.matches('/').count() == 2 => {
-                format!("{with_scheme}/v1")
-            }
-            _ => with_scheme,
+/// An address as people write it.
+fn address(api: Api, given: &str) -> String {
+    let given = given.trim().trim_end_matches('/');
+    let with_scheme = if given.contains("://") { given.to_owned() } else { format!("http://{given}") };
+    match api {
+        Api::Ollama => {
+            // What the server listens on is not always what a client can connect to.
+            let address = with_scheme.replace("://0.0.0.0", "://127.0.0.1").replace("://:", "://127.0.0.1:");
+            let rest = address.split_once("://").map_or("", |(_, rest)| rest);
+            let has_port = rest.rsplit(']').next().is_some_and(|rest| rest.contains(':'));
+            if has_port || address.starts_with("https:") { address } else { format!("{address}:11434") }
         }
+        Api::Chat | Api::Responses if with_scheme.matches('/').count() == 2 => {
+            format!("{with_scheme}/v1")
+        }
+        _ => with_scheme,
     }
 }
 
@@ -167,6 +177,11 @@ impl NativeTools {
 
 pub(super) fn text(env: Env<'_>, name: &str) -> Option<String> {
     env(name)?.into_string().ok().filter(|value| !value.trim().is_empty())
+}
+
+/// Whether a key in the environment would be sent to this provider.
+pub(crate) fn takes_a_key(provider: &str) -> bool {
+    BUILT_IN.iter().any(|built_in| built_in.name == provider && !built_in.key_env.is_empty())
 }
 
 /// The usual model of a provider that was named alone.

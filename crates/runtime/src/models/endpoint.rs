@@ -4,19 +4,25 @@ use super::collect::Decode;
 use super::error::ModelError;
 use super::frames::Framing;
 use super::limiter::Limiter;
+use super::prefix_gate::PrefixGate;
 use super::secret::{KeySource, Secret};
 use super::{ModelRequest, action, anthropic, chat, gemini, ollama, responses};
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-/// What a person may set for a provider. A name that is not built in becomes an OpenAI-compatible server.
+/// What a person may set for a provider. A name that is not built in becomes a server of their own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProviderSettings {
     pub base_url: Option<String>,
+    /// What the server speaks, when that is not what its name says; a server of their own speaks Chat Completions.
+    pub api: Option<Api>,
     /// The variable that holds the key, instead of the provider's usual one.
     pub key_env: Option<String>,
     /// A command that prints the key.
     pub key_command: Option<String>,
+    /// Further headers of every request.
+    pub headers: BTreeMap<String, String>,
     pub native_tools: NativeTools,
 }
 
@@ -55,9 +61,9 @@ impl Default for CallLimits {
     }
 }
 
-/// The kinds of server there are.
+/// What servers speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Api {
     Anthropic,
     Responses,
     Chat,
@@ -65,15 +71,37 @@ pub(super) enum Kind {
     Ollama,
 }
 
+impl Api {
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Anthropic, Self::Responses, Self::Chat, Self::Gemini, Self::Ollama]
+            .into_iter()
+            .find(|api| api.as_str() == name)
+    }
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::Responses => "openai-responses",
+            Self::Chat => "openai-chat",
+            Self::Gemini => "gemini",
+            Self::Ollama => "ollama",
+        }
+    }
+}
+
 pub(super) struct Endpoint {
     pub name: String,
-    pub kind: Kind,
+    pub api: Api,
     /// Without a slash at its end.
     pub base: String,
     pub base_is_vendors: bool,
     pub key: KeySource,
+    pub headers: BTreeMap<String, String>,
     pub native_tools: NativeTools,
+    /// Whether a person set something about it.
+    pub is_set: bool,
     pub limiter: Limiter,
+    pub prefixes: PrefixGate,
     pub requests: AtomicU64,
     pub unknown_frames: AtomicU64,
     pub replaced_ids: AtomicU64,
@@ -91,19 +119,29 @@ pub(super) struct Outgoing {
 impl Endpoint {
     /// Writes a request in the provider's own format.
     pub fn write(&self, request: &ModelRequest<'_>, key: Option<&Secret>) -> Result<Outgoing, ModelError> {
-        match self.kind {
-            Kind::Anthropic => Ok(anthropic::request(self, request, key)),
-            Kind::Responses => Ok(responses::request(self, request, key)),
-            Kind::Chat if self.uses_actions(request) => Ok(action::request(self, request, key)),
-            Kind::Chat => Ok(chat::request(self, request, key)),
-            Kind::Gemini => gemini::request(self, request, key),
-            Kind::Ollama => Ok(ollama::request(self, request, key)),
+        match self.api {
+            Api::Anthropic => Ok(anthropic::request(self, request, key)),
+            Api::Responses => Ok(responses::request(self, request, key)),
+            Api::Chat if self.uses_actions(request) => Ok(action::request(self, request, key)),
+            Api::Chat => Ok(chat::request(self, request, key)),
+            Api::Gemini => gemini::request(self, request, key),
+            Api::Ollama => Ok(ollama::request(self, request, key)),
         }
     }
 
     /// Whether tools are offered as an action object.
     pub fn uses_actions(&self, request: &ModelRequest<'_>) -> bool {
-        self.kind == Kind::Chat && self.native_tools == NativeTools::No && !request.tools.is_empty()
+        self.api == Api::Chat && self.native_tools == NativeTools::No && !request.tools.is_empty()
+    }
+
+    /// Whether the server keeps the beginnings of prompts, so that a second request with the same one is cheaper.
+    pub fn caches_prefixes(&self) -> bool {
+        match self.api {
+            Api::Anthropic | Api::Responses | Api::Gemini => true,
+            // A server that anybody runs may cache, but charges nothing for what it does not.
+            Api::Chat => self.base_is_vendors && self.key.is_given(),
+            Api::Ollama => false,
+        }
     }
 
     pub fn bearer(key: Option<&Secret>) -> Option<(&'static str, String)> {

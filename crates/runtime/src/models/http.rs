@@ -3,7 +3,7 @@
 //! Dropping the future aborts the request. No retry happens here.
 
 use super::collect::{Collector, Decode, Flow, Frame};
-use super::endpoint::{CallLimits, Outgoing};
+use super::endpoint::{CallLimits, Endpoint, Outgoing};
 use super::error::{ModelError, excerpt};
 use super::frames::{Frames, RawFrame};
 use super::status::{self, Report};
@@ -12,6 +12,7 @@ use fugato_model::words;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response, Url};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -68,23 +69,24 @@ impl Http {
 pub(super) async fn perform(
     http: &Http,
     limits: &CallLimits,
-    provider: &str,
+    endpoint: &Endpoint,
     outgoing: Outgoing,
     out: &mut Collector<'_>,
 ) -> Result<(), ModelError> {
-    match timeout(limits.total, exchange(http, limits, provider, outgoing, out)).await {
+    match timeout(limits.total, exchange(http, limits, endpoint, outgoing, out)).await {
         Ok(done) => done,
-        Err(_) => Err(too_slow(provider, "total", limits.total)),
+        Err(_) => Err(too_slow(&endpoint.name, "total", limits.total)),
     }
 }
 
 async fn exchange(
     http: &Http,
     limits: &CallLimits,
-    provider: &str,
+    endpoint: &Endpoint,
     outgoing: Outgoing,
     out: &mut Collector<'_>,
 ) -> Result<(), ModelError> {
+    let provider = endpoint.name.as_str();
     let url =
         Url::parse(&outgoing.url).map_err(|error| bad_url(provider, &outgoing.url, &error.to_string()))?;
     let host = url.host_str().unwrap_or_default().to_owned();
@@ -92,7 +94,7 @@ async fn exchange(
         let words = words!("no TLS is available on this machine", "本机无法使用 TLS");
         return Err(ModelError::new(ModelFault::Rejected, words));
     };
-    let headers = header_map(&outgoing.headers);
+    let headers = header_map(&outgoing.headers, &endpoint.headers);
     let request = client.post(url).headers(headers).body(outgoing.body);
     let mut response = match timeout(limits.first_byte, request.send()).await {
         Err(_) => return Err(too_slow(provider, "first byte", limits.first_byte)),
@@ -199,7 +201,7 @@ impl Frames {
     }
 }
 
-fn header_map(pairs: &[(&'static str, String)]) -> HeaderMap {
+fn header_map(pairs: &[(&'static str, String)], own: &BTreeMap<String, String>) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert("content-type", HeaderValue::from_static("application/json"));
     headers.insert(
@@ -211,6 +213,13 @@ fn header_map(pairs: &[(&'static str, String)]) -> HeaderMap {
         if let Ok(mut value) = HeaderValue::from_str(value) {
             value.set_sensitive(true);
             headers.insert(HeaderName::from_static(name), value);
+        }
+    }
+    for (name, value) in own {
+        // Own headers come last: a gateway may want its own authorisation.
+        if let (Ok(name), Ok(mut value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value)) {
+            value.set_sensitive(true);
+            headers.insert(name, value);
         }
     }
     headers

@@ -25,11 +25,19 @@ pub struct RetrySettings {
     pub longest: Duration,
     /// Failures in a row, over all callers of a provider, before calls fail at once.
     pub budget: u32,
+    /// Requests under way at once to one provider; `None` is as many as there are callers.
+    pub at_once: Option<usize>,
 }
 
 impl Default for RetrySettings {
     fn default() -> Self {
-        Self { attempts: 6, base: Duration::from_millis(500), longest: Duration::from_secs(60), budget: 10 }
+        Self {
+            attempts: 6,
+            base: Duration::from_millis(500),
+            longest: Duration::from_secs(60),
+            budget: 10,
+            at_once: None,
+        }
     }
 }
 
@@ -52,6 +60,10 @@ pub async fn call_with_retries(
     on_delta: &mut (dyn FnMut(Delta) + Send),
     on_retry: &mut (dyn FnMut(Retry<'_>) + Send),
 ) -> Result<Answer, ModelError> {
+    if model.starts_with("replay:") {
+        // What was recorded is how it ended, after all tries.
+        return models.call(model, request, on_delta).await;
+    }
     let (limiter, settings) = (models.limiter(model), models.retry_settings());
     let mut spent = Usage::default();
     let mut was_empty = false;
@@ -183,6 +195,9 @@ impl State {
                 return Err(Wait::Until(until));
             }
             self.closed_until = None;
+        }
+        if settings.at_once.is_some_and(|most| self.under_way >= most) {
+            return Err(Wait::Change);
         }
         #[expect(clippy::cast_precision_loss, reason = "a count of requests under way is small")]
         if self.window.is_some_and(|window| self.under_way as f64 + 1.0 > window) {

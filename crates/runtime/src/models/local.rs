@@ -1,13 +1,17 @@
 //! Model servers on this machine, on their well-known ports. Asked only when nothing else is configured.
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
 
 /// A refused connection on loopback is told at once; these bound a port that is taken by something silent.
 const CONNECT: Duration = Duration::from_millis(100);
 const READ: Duration = Duration::from_millis(500);
+/// For all servers together: a person without a model waits this long for the message that says so.
+const TOTAL: Duration = Duration::from_millis(800);
 const MOST_BYTES: u64 = 256 * 1024;
 
 /// A server that may be running.
@@ -36,8 +40,26 @@ impl LocalServer {
         ]
     }
 
-    /// The first model it lists, as `provider/name`. Blocks for less than a second.
-    pub(super) fn first_model(&self) -> Option<String> {
+    /// Which of these servers are running, with their first models as `provider/name`, in their order. All are asked at
+    /// once, and what has not answered in [`TOTAL`] is not running.
+    pub fn running(servers: &[Self]) -> Vec<(Self, String)> {
+        let (tell, told) = mpsc::channel();
+        for (at, server) in servers.iter().cloned().enumerate() {
+            let tell = tell.clone();
+            // Ends by its own timeouts, or with the process; nobody waits for it.
+            std::thread::spawn(move || tell.send((at, server.first_model())));
+        }
+        drop(tell);
+        let deadline = Instant::now() + TOTAL;
+        let mut found = BTreeMap::new();
+        while let Ok((at, model)) = told.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            found.extend(model.map(|model| (at, model)));
+        }
+        found.into_iter().filter_map(|(at, model)| Some((servers.get(at)?.clone(), model))).collect()
+    }
+
+    /// The first model it lists, as `provider/name`.
+    fn first_model(&self) -> Option<String> {
         let mut stream = TcpStream::connect_timeout(&self.address, CONNECT).ok()?;
         stream.set_read_timeout(Some(READ)).ok()?;
         stream.set_write_timeout(Some(READ)).ok()?;
@@ -80,6 +102,21 @@ mod tests {
         assert_eq!(listed.as_deref(), Some("p/qwen/3"));
         let listed = serve("HTTP/1.0 200 OK\r\n\r\n{\"models\":[{\"name\":\"llama:7b\"}]}").first_model();
         assert_eq!(listed.as_deref(), Some("p/llama:7b"));
+    }
+
+    #[test]
+    fn all_servers_are_asked_at_once_and_the_first_in_order_is_first() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let silent = LocalServer {
+            provider: "silent".into(),
+            address: silent.local_addr().unwrap(),
+            list_path: "/".into(),
+        };
+        let good = serve("HTTP/1.0 200 OK\r\n\r\n{\"data\":[{\"id\":\"one\"}]}");
+        let other = serve("HTTP/1.0 200 OK\r\n\r\n{\"data\":[{\"id\":\"two\"}]}");
+        let servers = [vec![silent; 8], vec![good.clone(), other.clone()]].concat();
+        let found = LocalServer::running(&servers);
+        assert_eq!(found, [(good, "p/one".to_owned()), (other, "p/two".to_owned())]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod action;
 mod anthropic;
 mod built_in;
 mod chat;
+mod choice;
 mod collect;
 mod echo;
 mod endpoint;
@@ -19,6 +20,7 @@ mod json;
 mod limiter;
 mod local;
 mod ollama;
+mod prefix_gate;
 pub mod price;
 mod registry;
 mod replay;
@@ -34,17 +36,21 @@ mod fault_tests;
 #[cfg(test)]
 mod polite_tests;
 #[cfg(test)]
+mod prefix_tests;
+#[cfg(test)]
 mod test_server;
 #[cfg(test)]
 mod wire_tests;
 
+pub(crate) use built_in::takes_a_key;
+pub use choice::{Chosen, KeyReport, NoModel, ProviderReport, Why};
 pub use collect::{AnswerShape, Delta, shape_of};
-pub use endpoint::{CallLimits, NativeTools, ProviderSettings};
+pub use endpoint::{Api, CallLimits, NativeTools, ProviderSettings};
 pub use error::ModelError;
 pub use limiter::{Retry, RetrySettings, call_with_retries};
 pub use local::LocalServer;
-pub use registry::{Counters, ModelSettings, Models, NoModel};
-pub use replay::Recorded;
+pub use registry::{Counters, ModelSettings, Models, OnKey};
+pub use replay::{Past, Recorded};
 pub use transcript::Transcript;
 
 use fugato_model::chat::ToolSpec;

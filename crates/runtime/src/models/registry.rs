@@ -10,7 +10,7 @@ use super::local::LocalServer;
 use super::price::{self, Price};
 use super::replay::{self, Recorded};
 use super::script::{self, Script};
-use super::secret::Secret;
+use super::secret::{KeySource, Secret};
 use super::{ModelRequest, action, echo};
 use fugato_model::chat::{Answer, ModelFault};
 use fugato_model::{Code, Words, nearest, words};
@@ -35,7 +35,12 @@ pub struct ModelSettings {
     /// Where the paths of scripts begin.
     pub script_dir: Option<PathBuf>,
     pub recorded: Option<Arc<dyn Recorded>>,
+    /// Told every key as soon as it is known, before it is used: whoever writes anything down removes it there.
+    pub on_key: Option<OnKey>,
 }
+
+/// Takes a key that must appear nowhere.
+pub type OnKey = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl Default for ModelSettings {
     fn default() -> Self {
@@ -48,14 +53,14 @@ impl Default for ModelSettings {
             local_servers: LocalServer::well_known(),
             script_dir: None,
             recorded: None,
+            on_key: None,
         }
     }
 }
 
 impl fmt::Debug for ModelSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { default, providers, limits, retries, prices, local_servers, script_dir, recorded: _ } =
-            self;
+        let Self { default, providers, limits, retries, prices, local_servers, script_dir, .. } = self;
         f.debug_struct("ModelSettings")
             .field("default", default)
             .field("providers", providers)
@@ -66,14 +71,6 @@ impl fmt::Debug for ModelSettings {
             .field("script_dir", script_dir)
             .finish_non_exhaustive()
     }
-}
-
-/// No model is configured and none was found; the words name three ways to get one.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", .words.en)]
-pub struct NoModel {
-    pub code: Code,
-    pub words: Words,
 }
 
 /// What was seen of a provider since the start.
@@ -89,12 +86,12 @@ pub struct Counters {
 /// All models. Cheap to clone.
 #[derive(Clone)]
 pub struct Models {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
-struct Inner {
-    endpoints: BTreeMap<String, Endpoint>,
-    settings: ModelSettings,
+pub(super) struct Inner {
+    pub(super) endpoints: BTreeMap<String, Endpoint>,
+    pub(super) settings: ModelSettings,
     http: Arc<Http>,
     scripts: Mutex<HashMap<PathBuf, Arc<Script>>>,
     /// The gate of scripted, echoing and replayed models.
@@ -131,6 +128,9 @@ impl Models {
             }
         }
         settings.default = text(env, "FUGATO_MODEL").or(settings.default);
+        if let Some(tell) = &settings.on_key {
+            endpoints.values().for_each(|endpoint| endpoint.tell_secrets(&**tell));
+        }
         let (http, scripts, gate) = (Arc::default(), Mutex::default(), Limiter::default());
         Self { inner: Arc::new(Inner { endpoints, settings, http, scripts, gate }) }
     }
@@ -140,23 +140,6 @@ impl Models {
     pub(super) fn connected_by(self, http: Arc<Http>) -> Self {
         let Some(inner) = Arc::into_inner(self.inner) else { panic!("already shared") };
         Self { inner: Arc::new(Inner { http, ..inner }) }
-    }
-
-    /// The model to use when nobody says one: the configured one; else that of the first provider with a key; else the
-    /// first model of a server on this machine (asking takes less than a second, and happens only then).
-    pub fn default_model(&self) -> Result<String, NoModel> {
-        if let Some(model) = &self.inner.settings.default {
-            return Ok(usual(model).unwrap_or_else(|| model.clone()));
-        }
-        let with_key = BUILT_IN.iter().find(|built_in| {
-            let endpoint = self.inner.endpoints.get(built_in.name);
-            built_in.usual_model.is_some() && endpoint.is_some_and(|endpoint| endpoint.key.is_given())
-        });
-        if let Some(model) = with_key.and_then(|built_in| usual(built_in.name)) {
-            return Ok(model);
-        }
-        let running = self.inner.settings.local_servers.iter().find_map(LocalServer::first_model);
-        running.ok_or_else(no_model)
     }
 
     /// Calls a model once. Nothing is tried again; see [`call_with_retries`](super::call_with_retries). Dropping the
@@ -184,14 +167,44 @@ impl Models {
         }
     }
 
+    /// Whether a name means a model, as far as can be said without asking it.
+    pub fn check(&self, model: &str) -> Result<(), ModelError> {
+        let alone = usual(model);
+        self.resolve(alone.as_deref().unwrap_or(model)).map(drop)
+    }
+
+    /// Asks the command that prints a model's key, if there is one, so that it is told before anything else happens. What
+    /// goes wrong is said by the first call.
+    pub async fn learn_key(&self, model: &str) {
+        if let (Some(endpoint), Some(tell)) = (self.with_key_command(model), &self.inner.settings.on_key)
+            && let Ok(Some(key)) = endpoint.key.get(&endpoint.name).await
+        {
+            tell(key.bare());
+        }
+    }
+
+    /// Whether a model's key comes from a command.
+    pub fn has_key_command(&self, model: &str) -> bool {
+        self.with_key_command(model).is_some()
+    }
+
+    fn with_key_command(&self, model: &str) -> Option<&Endpoint> {
+        let provider = model.split('/').next().unwrap_or_default();
+        self.inner
+            .endpoints
+            .get(provider)
+            .filter(|endpoint| matches!(endpoint.key, KeySource::Command { .. }))
+    }
+
     /// What an answer costs, in billionths of a US dollar; `None` is unknown, not free.
     pub fn price(&self, model: &str) -> Option<Price> {
-        price::price_of(model, &self.inner.settings.prices)
+        let alone = usual(model);
+        price::price_of(alone.as_deref().unwrap_or(model), &self.inner.settings.prices)
     }
 
     /// What a call may cost at most per token: the dearest way its input can be counted.
     pub fn rate(&self, model: &str) -> Option<fugato_engine::Rate> {
-        let price = self.price(usual(model).as_deref().unwrap_or(model))?;
+        let price = self.price(model)?;
         Some(fugato_engine::Rate {
             input_nano_usd: price.input.max(price.cache_write),
             output_nano_usd: price.output,
@@ -228,7 +241,18 @@ impl Models {
         on_delta: &mut (dyn FnMut(Delta) + Send),
     ) -> Result<Answer, ModelError> {
         let key = endpoint.key.get(&endpoint.name).await?;
-        let result = self.exchange(endpoint, request, key.as_ref(), on_delta).await;
+        if let (Some(key), Some(tell)) = (&key, &self.inner.settings.on_key) {
+            tell(key.bare());
+        }
+        let turn = endpoint.prefixes.enter(endpoint, request).await;
+        let mut first = |delta| {
+            turn.began();
+            on_delta(delta);
+        };
+        let result = self.exchange(endpoint, request, key.as_ref(), &mut first).await;
+        if result.is_ok() {
+            turn.began();
+        }
         match result {
             Ok(answer) => Ok(answer),
             Err(mut error) => {
@@ -260,12 +284,12 @@ impl Models {
         if endpoint.uses_actions(request) {
             let mut hidden = |delta| action::hide(delta, on_delta);
             let mut out = Collector::new(request, &mut hidden);
-            let done = http::perform(&self.inner.http, limits, &endpoint.name, outgoing, &mut out).await;
+            let done = http::perform(&self.inner.http, limits, endpoint, outgoing, &mut out).await;
             let answer = endpoint.finish(done, &mut out)?;
             return action::interpret(request, answer, on_delta);
         }
         let mut out = Collector::new(request, on_delta);
-        let done = http::perform(&self.inner.http, limits, &endpoint.name, outgoing, &mut out).await;
+        let done = http::perform(&self.inner.http, limits, endpoint, outgoing, &mut out).await;
         endpoint.finish(done, &mut out)
     }
 
@@ -315,6 +339,20 @@ impl Models {
 }
 
 impl Endpoint {
+    /// Tells what must appear nowhere and is known without asking.
+    fn tell_secrets(&self, tell: &dyn Fn(&str)) {
+        if let KeySource::Given { secret, .. } = &self.key {
+            tell(secret.bare());
+        }
+        let words = ["authorization", "key", "token", "secret", "cookie"];
+        for (name, value) in &self.headers {
+            let name = name.to_ascii_lowercase();
+            if words.iter().any(|word| name.contains(word)) {
+                tell(value.strip_prefix("Bearer ").unwrap_or(value));
+            }
+        }
+    }
+
     /// The end of a call: an answer, or the error with what had arrived.
     fn finish(&self, done: Result<(), ModelError>, out: &mut Collector<'_>) -> Result<Answer, ModelError> {
         self.unknown_frames.fetch_add(out.unknown_frames, Ordering::Relaxed);
@@ -325,28 +363,10 @@ impl Endpoint {
 
 fn no_address(provider: &str) -> ModelError {
     let words = words!(
-        "`{provider}` has no address; set one: export FUGATO_OPENAI_COMPATIBLE_URL=http://127.0.0.1:8080/v1",
-        "`{provider}` 没有地址；请设置：export FUGATO_OPENAI_COMPATIBLE_URL=http://127.0.0.1:8080/v1"
+        "`{provider}` has no address; set one: fugato config set --layer user providers.{provider}.base_url http://127.0.0.1:8080/v1",
+        "`{provider}` 没有地址；请设置：fugato config set --layer user providers.{provider}.base_url http://127.0.0.1:8080/v1"
     );
     ModelError::new(ModelFault::Rejected, words).code(Code::F0610)
-}
-
-fn no_model() -> NoModel {
-    NoModel {
-        code: Code::F0603,
-        words: words!(
-            "no model is configured. Three ways to get one:\n\
-             1. a key: export ANTHROPIC_API_KEY=… (or OPENAI_API_KEY, GEMINI_API_KEY)\n\
-             2. a local server: ollama serve, then --model ollama/NAME (or export FUGATO_OPENAI_COMPATIBLE_URL=…)\n\
-             3. no model at all: --model script:FILE or --model echo\n\
-             `fugato demo` needs none.",
-            "没有配置模型。有三种办法：\n\
-             1. 密钥：export ANTHROPIC_API_KEY=…（或 OPENAI_API_KEY、GEMINI_API_KEY）\n\
-             2. 本地服务：ollama serve，然后 --model ollama/名称（或 export FUGATO_OPENAI_COMPATIBLE_URL=…）\n\
-             3. 不用模型：--model script:文件 或 --model echo\n\
-             `fugato demo` 不需要模型。"
-        ),
-    }
 }
 
 #[cfg(test)]

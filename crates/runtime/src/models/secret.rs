@@ -28,9 +28,15 @@ impl Secret {
         &self.0
     }
 
+    /// The key without the word that some headers put before it.
+    pub fn bare(&self) -> &str {
+        self.0.strip_prefix("Bearer ").unwrap_or(&self.0)
+    }
+
     /// Strikes the key out of foreign text that may repeat it.
     pub fn redact(&self, text: &str) -> String {
-        if self.0.len() < SHORTEST_REDACTED { text.to_owned() } else { text.replace(&*self.0, "[key]") }
+        let key = self.bare();
+        if key.len() < SHORTEST_REDACTED { text.to_owned() } else { text.replace(key, "[key]") }
     }
 }
 
@@ -39,8 +45,11 @@ pub(super) enum KeySource {
     /// None is needed (a server on this machine).
     NotNeeded,
     /// None was found in these variables.
-    Missing(&'static [&'static str]),
-    Given(Secret),
+    Missing(Vec<String>),
+    Given {
+        secret: Secret,
+        variable: String,
+    },
     /// A command that prints the key; asked once, and again after it was refused.
     Command {
         command: String,
@@ -54,13 +63,13 @@ impl KeySource {
     }
 
     pub fn is_given(&self) -> bool {
-        matches!(self, Self::Given(_) | Self::Command { .. })
+        matches!(self, Self::Given { .. } | Self::Command { .. })
     }
 
     pub async fn get(&self, provider: &str) -> Result<Option<Secret>, ModelError> {
         match self {
             Self::NotNeeded => Ok(None),
-            Self::Given(secret) => Ok(Some(secret.clone())),
+            Self::Given { secret, .. } => Ok(Some(secret.clone())),
             Self::Missing(variables) => Err(missing(provider, variables)),
             Self::Command { command, cache } => {
                 let mut cache = cache.lock().await;
@@ -82,8 +91,8 @@ impl KeySource {
     }
 }
 
-fn missing(provider: &str, variables: &[&str]) -> ModelError {
-    let variable = variables.first().copied().unwrap_or("FUGATO_API_KEY");
+fn missing(provider: &str, variables: &[String]) -> ModelError {
+    let variable = variables.first().map_or("FUGATO_API_KEY", String::as_str);
     ModelError::new(
         ModelFault::Unauthorized,
         words!(
@@ -149,6 +158,8 @@ mod tests {
     fn a_key_is_struck_out_of_foreign_text() {
         let secret = Secret::new("sk-abcdef").unwrap();
         assert_eq!(secret.redact("bad key sk-abcdef!"), "bad key [key]!");
+        let token = Secret::new("Bearer abc-token").unwrap();
+        assert_eq!(token.redact("no abc-token"), "no [key]");
         assert!(Secret::new(" \n").is_none());
     }
 }

@@ -98,6 +98,7 @@ async fn anthropic_is_asked_in_its_own_words() {
     );
     assert_eq!(body["system"][0]["cache_control"], json!({"type": "ephemeral"}));
     assert_eq!(body["tools"][0]["input_schema"], READ[0].parameters);
+    assert_eq!(body["tools"][0]["cache_control"], json!({"type": "ephemeral"}));
     assert_eq!(
         body["messages"][1]["content"][0],
         json!({"type": "thinking", "thinking": "hm", "signature": "sig"})
@@ -266,9 +267,16 @@ async fn dropping_a_call_aborts_the_request() {
     let server = Server::always(vec![stream_head("text/event-stream"), Step::Hang]).await;
     let models = server.models();
     let mut ignore = |_| {};
-    let call = models.call("anthropic/x", request(), &mut ignore);
-    assert!(tokio::time::timeout(Duration::from_millis(100), call).await.is_err());
-    for _ in 0..100 {
+    let arrived = async {
+        while server.requests().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::select! {
+        answer = models.call("anthropic/x", request(), &mut ignore) => panic!("{answer:?}"),
+        () = arrived => {}
+    }
+    for _ in 0..900 {
         if *server.aborted.lock().unwrap() == 1 {
             return;
         }

@@ -7,6 +7,7 @@ mod ending;
 mod group;
 mod keeper;
 mod launch;
+mod ledger;
 mod listen;
 mod procfs;
 mod record;
@@ -20,6 +21,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 pub use launch::find_program;
+pub use ledger::{record_in, sweep_dead_owners};
 pub use record::{Note, ProcessLog, Recorded};
 pub use sweep::{Swept, sweep};
 /// How a call is asked to end. Cancelling a parent cancels its children.

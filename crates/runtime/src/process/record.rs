@@ -12,7 +12,8 @@ pub struct Recorded {
     /// Clock ticks since boot; 0 where the system does not say.
     pub start_time: u64,
     pub boot_id: String,
-    /// What the environment of the process and of everything it started carries.
+    /// What the environment of the process and of everything it started carries. One that ends in `-` stands for all
+    /// marks of its owner.
     pub mark: String,
 }
 

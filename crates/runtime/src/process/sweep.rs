@@ -31,7 +31,12 @@ pub fn sweep(records: &[Recorded]) -> Swept {
         return Swept::default();
     }
     let starts: HashMap<u32, u64> = current.iter().map(|record| (record.pid, record.start_time)).collect();
-    let marks: HashSet<&str> = current.iter().map(|record| record.mark.as_str()).collect();
+    let (owners, marks): (Vec<&str>, HashSet<&str>) = {
+        let marks = current.iter().map(|record| record.mark.as_str());
+        (marks.clone().filter(|mark| mark.ends_with('-')).collect(), marks.collect())
+    };
+    let is_marked =
+        |mark: &String| marks.contains(mark.as_str()) || owners.iter().any(|owner| mark.starts_with(*owner));
     let oldest = current.iter().map(|record| record.start_time).min().unwrap_or(0);
     let seen = RefCell::new(BTreeSet::new());
     let find = || {
@@ -45,7 +50,7 @@ pub fn sweep(records: &[Recorded]) -> Swept {
         let is_ours = |stat: &Stat| {
             leaders.contains(&stat.pid)
                 || leaders.contains(&stat.session)
-                || procfs::marks(stat.pid).iter().any(|mark| marks.contains(mark.as_str()))
+                || procfs::marks(stat.pid).iter().any(is_marked)
         };
         let found: Vec<Stat> = alive.into_iter().filter(is_ours).collect();
         seen.borrow_mut().extend(found.iter().map(|stat| stat.pid));

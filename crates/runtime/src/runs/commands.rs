@@ -13,6 +13,9 @@ pub enum CommandError {
     Store(#[from] StoreError),
     #[error("{}", .0.words.en)]
     Refused(Refusal),
+    /// It is recorded, and nobody owns the run any more: whoever takes it over decides it first.
+    #[error("recorded; nobody works on the run")]
+    Unowned,
     /// It is recorded, and will be decided when the run's owner gets to it or another takes over.
     #[error("recorded, not decided yet")]
     Pending,
@@ -28,8 +31,13 @@ pub fn command(store: &Store, run: &str, command: &Command, patience: Duration) 
     let reader = store.reader()?;
     let until = Instant::now() + patience;
     loop {
+        // Looked at first: an owner that ends right after its answer has answered.
+        let is_owned = reader.run(run).is_ok_and(|row| row.is_live());
         if let Some(answer) = reader.command_answer(id)? {
             return read_answer(&answer).map_err(CommandError::Refused);
+        }
+        if !is_owned {
+            return Err(CommandError::Unowned);
         }
         if Instant::now() > until {
             return Err(CommandError::Pending);

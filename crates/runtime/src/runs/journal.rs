@@ -26,7 +26,7 @@ pub fn encode(event: &Event, store: &Store) -> Result<Vec<u8>, JournalError> {
     let wrong =
         |error: serde_json::Error| JournalError::Unreadable { seq: event.seq, error: error.to_string() };
     let bytes = serde_json::to_vec(event).map_err(wrong)?;
-    if !has_long_string(&bytes) && !contains(&bytes, b"$blob\"") {
+    if !has_long_string(&bytes) && !names_blob(&bytes) {
         return Ok(bytes);
     }
     let mut value: Value = serde_json::from_slice(&bytes).map_err(wrong)?;
@@ -37,11 +37,19 @@ pub fn encode(event: &Event, store: &Store) -> Result<Vec<u8>, JournalError> {
 /// The event of these bytes.
 pub fn decode(seq: u64, bytes: &[u8], reader: &Reader) -> Result<Event, JournalError> {
     let wrong = |error: serde_json::Error| JournalError::Unreadable { seq, error: error.to_string() };
-    if !contains(bytes, b"$blob\"") {
+    if !names_blob(bytes) {
         return serde_json::from_slice(bytes).map_err(wrong);
     }
     let mut value: Value = serde_json::from_slice(bytes).map_err(wrong)?;
     fetch(&mut value, &mut |digest| Ok(reader.blob(digest)?))?;
+    serde_json::from_value(value).map_err(wrong)
+}
+
+/// The shape of an event whose long texts are elsewhere; each is taken as empty.
+pub(super) fn decode_shape(seq: u64, bytes: &[u8]) -> Result<Event, JournalError> {
+    let wrong = |error: serde_json::Error| JournalError::Unreadable { seq, error: error.to_string() };
+    let mut value: Value = serde_json::from_slice(bytes).map_err(wrong)?;
+    fetch(&mut value, &mut |_| Ok(Vec::new()))?;
     serde_json::from_value(value).map_err(wrong)
 }
 
@@ -127,8 +135,9 @@ fn is_marked(key: &str) -> bool {
     key.starts_with('$') && key.trim_start_matches('$') == "blob"
 }
 
-fn contains(haystack: &[u8], needle: &[u8]) -> bool {
-    memchr::memmem::find(haystack, needle).is_some()
+/// May these bytes name content that lies elsewhere? Without it they are the event as it was written.
+pub fn names_blob(bytes: &[u8]) -> bool {
+    memchr::memmem::find(bytes, b"$blob\"").is_some()
 }
 
 /// May one of the strings in this JSON be longer than [`INLINE_BYTES`]? A large event of many short ones (a plan of

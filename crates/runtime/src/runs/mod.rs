@@ -3,17 +3,35 @@
 //! Reconcile, do not remember: after every commit the session compares what the run wants with what is under way. A
 //! session that takes over after a crash starts with nothing under way; that is the whole of recovery.
 
+mod artifact;
 mod clock;
+#[cfg(test)]
+mod clock_tests;
 mod commands;
+#[cfg(test)]
+mod corpus_tests;
+#[cfg(test)]
+mod fault_tests;
+mod import;
 mod journal;
+mod moment;
 mod perform;
+mod recorded;
+mod rerun;
 mod session;
 mod shelf;
 mod start;
+#[cfg(test)]
+mod test_bed;
+mod washing;
 
 pub use commands::{CommandError, command};
-pub use journal::{JournalError, decode, encode, load};
+pub use import::{import, spool};
+pub use journal::{JournalError, decode, encode, load, names_blob};
+pub use moment::Moment;
 pub use perform::World;
+pub use recorded::RecordedRuns;
+pub use rerun::{Again, Rerun, RerunError, plan_rerun};
 pub use session::{Control, End, Notice, RunError, Session};
 pub use shelf::Shelf;
 pub use start::{StartError, Started, plan_run};

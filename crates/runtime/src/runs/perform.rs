@@ -1,9 +1,11 @@
 //! Doing what a run wants: asking models, running tools and scripts. Each ends in exactly one outcome, or in none when
 //! it was stopped.
 
+use super::artifact;
 use super::session::Notice;
 use super::shelf::{self, Shelf};
-use crate::models::{About, Delta, ModelRequest, Models, ToolChoice, Transcript, call_with_retries};
+use crate::models::{About, Delta, ModelRequest, Models, Retry, ToolChoice, Transcript, call_with_retries};
+use crate::process::{self, ProcessLog};
 use crate::store::Store;
 use crate::tools::{self, ToolContext};
 use fugato_engine::{Access, Completion, Effect, EffectKey, Purpose, Run};
@@ -35,6 +37,8 @@ pub struct World {
     transcripts: Mutex<HashMap<u32, Conversation>>,
     /// What models are told of their tools, by access and whether there are skills: written once.
     specs: Mutex<HashMap<(bool, bool), Specs>>,
+    /// Told of every process, so that a later start can end what we leave when we are killed.
+    processes: OnceLock<ProcessLog>,
 }
 
 type Specs = Arc<[ToolSpec]>;
@@ -71,6 +75,7 @@ impl World {
             store: OnceLock::new(),
             transcripts: Mutex::default(),
             specs: Mutex::default(),
+            processes: OnceLock::new(),
         }
     }
 
@@ -80,9 +85,12 @@ impl World {
         self
     }
 
-    pub(super) fn attach(&self, store: &Store) {
+    /// Before anything is started: ends what dead owners left running, and records what this one starts.
+    pub(super) fn take_charge(&self, store: &Store) {
         // A second session of the same world has the same store.
         let _ = self.store.set(store.clone());
+        process::sweep_dead_owners(store.dir());
+        self.processes.get_or_init(|| process::record_in(store.dir()));
     }
 
     /// The work of one effect, with everything it needs taken from the run now.
@@ -152,20 +160,25 @@ impl World {
                     (call.clone(), run.spec.visible.clone(), run.skills_used.clone());
                 Job::Process(Box::pin(async move { self.skill_tool(call, visible, pinned).await }))
             }
-            Effect::RunTool { call, .. } if call.name == "read_value" => {
-                let (value, arguments) = (named_value(call, run), call.arguments.clone());
-                Job::Process(Box::pin(async move { self.read_value(value, arguments).await }))
-            }
             Effect::RunTool { agent, call, .. } => {
                 let access = run.agent(agent.as_str()).map_or(Access::ReadOnly, |(_, state)| state.access);
-                let (call, agent) = (call.clone(), agent.to_string());
-                Job::Process(Box::pin(async move { self.tool(&agent, &call, access, token, live).await }))
+                let (mut call, agent) = (call.clone(), agent.to_string());
+                let artifact = artifact::wanted(&call, run);
+                Job::Process(Box::pin(async move {
+                    if let Some(artifact) = artifact {
+                        let placed = artifact.place(&mut call, &self.scratch, self.store.get());
+                        if let Err(problem) = placed {
+                            return told(Err(problem));
+                        }
+                    }
+                    self.tool(&agent, &call, access, token, live).await
+                }))
             }
-            Effect::RunScript { node, skill, entry, arguments, .. } => {
+            Effect::RunScript { node, skill, dir, entry, arguments, .. } => {
                 let script = Script {
                     node: node.clone(),
+                    dir: dir.as_ref().map_or_else(|| self.skill_dir.join(skill), PathBuf::from),
                     pinned: run.spec.digests.get(&format!("{skill}/{entry}")).copied(),
-                    skill: skill.clone(),
                     entry: entry.clone(),
                     arguments: arguments.clone(),
                 };
@@ -205,6 +218,7 @@ impl World {
             scratch: self.scratch.clone(),
             access,
             env: self.env.clone(),
+            processes: self.processes.get().cloned().unwrap_or_default(),
             ..ToolContext::default()
         }
     }
@@ -225,7 +239,7 @@ impl World {
         if let Some(whole) = outcome.full.take()
             && let Some(digest) = self.keep(whole).await
         {
-            outcome.content.push_str(&format!("\n[the whole result: read_value with ref {digest}]"));
+            outcome.content.push_str(&format!("\n[the whole result: Read with path {digest}]"));
         }
         Completion::Tool { content: outcome.content, is_error: outcome.is_error, used: None }
     }
@@ -251,22 +265,6 @@ impl World {
         }
     }
 
-    async fn read_value(self: Arc<Self>, value: Named, arguments: Value) -> Completion {
-        let work = tokio::task::spawn_blocking(move || match value {
-            Named::Text { name, text } => shelf::page(&name, text.as_bytes(), &arguments),
-            Named::Blob(digest) => {
-                let reader = self.store.get().and_then(|store| store.reader().ok());
-                let bytes = reader.and_then(|reader| reader.blob(&digest).ok());
-                let bytes = bytes.ok_or_else(|| format!("there is no value `{digest}`"))?;
-                shelf::page(&digest.to_string(), &bytes, &arguments)
-            }
-            Named::Unknown(name) => {
-                Err(format!("there is no value `{name}`; expected artifact:NAME or sha256:…"))
-            }
-        });
-        told(work.await.unwrap_or_else(|error| Err(format!("the tool broke off: {error}"))))
-    }
-
     async fn script(
         &self,
         script: &Script,
@@ -274,12 +272,11 @@ impl World {
         live: UnboundedSender<Notice>,
     ) -> Completion {
         let failed = |message| Completion::ScriptFailed { message };
-        let (Ok(skill), Ok(entry)) = (RelPath::parse(&script.skill), RelPath::parse(&script.entry)) else {
+        let Ok(entry) = RelPath::parse(&script.entry) else {
             return failed(words!("the script's path is not usable", "脚本路径无法使用"));
         };
-        let dir = self.skill_dir.join(skill.as_str());
         if let Some(pinned) = script.pinned
-            && super::start::digest_of(&dir, &entry).is_some_and(|found| found != pinned)
+            && super::start::digest_of(&script.dir, &entry).is_some_and(|found| found != pinned)
         {
             return failed(words!(
                 "the script `{entry}` was changed since this run was created; `fugato rerun` uses the new one",
@@ -288,7 +285,7 @@ impl World {
         }
         let context = self.context(Access::ReadWrite);
         let _ = live.send(Notice::Live { agent: script.node.clone(), text: String::new() });
-        match tools::script::run(&dir, &entry, &script.arguments, &context, token).await {
+        match tools::script::run(&script.dir, &entry, &script.arguments, &context, token).await {
             Ok(stdout) => Completion::Script { stdout },
             Err(failure) => failed(failure.words()),
         }
@@ -309,30 +306,10 @@ enum Job {
 /// A script to run, with what it was when the run was created.
 struct Script {
     node: String,
-    skill: String,
+    dir: PathBuf,
     entry: String,
     arguments: Value,
     pinned: Option<Digest>,
-}
-
-/// What `read_value` was asked for.
-enum Named {
-    Text { name: String, text: String },
-    Blob(Digest),
-    Unknown(String),
-}
-
-fn named_value(call: &ToolCall, run: &Run) -> Named {
-    let name = call.arguments.get("ref").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let variable = name.strip_prefix("artifact:").and_then(|variable| run.variables.get(variable));
-    match (variable, name.parse::<Digest>()) {
-        (Some(Value::String(text)), _) => Named::Text { text: text.clone(), name },
-        (Some(value), _) => {
-            Named::Text { text: serde_json::to_string_pretty(value).unwrap_or_default(), name }
-        }
-        (None, Ok(digest)) => Named::Blob(digest),
-        (None, Err(_)) => Named::Unknown(name.chars().take(100).collect()),
-    }
 }
 
 fn told(result: Result<String, String>) -> Completion {
@@ -391,10 +368,18 @@ async fn ask(models: &Models, transcript: &tokio::sync::Mutex<Transcript>, call:
             let _ = call.live.send(Notice::Live { agent: call.agent.clone(), text });
         }
     };
-    match call_with_retries(models, &call.model, request, &mut on_delta, &mut |_| {}).await {
+    let mut on_retry = |retry: Retry<'_>| {
+        let empty = || fugato_model::words!("the answer was empty", "回答为空");
+        let reason = retry.error.map_or_else(empty, |error| error.words.clone());
+        let _ = call.live.send(Notice::Retry { agent: call.agent.clone(), wait: retry.wait, reason });
+    };
+    match call_with_retries(models, &call.model, request, &mut on_delta, &mut on_retry).await {
         Ok(answer) => {
-            let micro_usd =
-                models.price(&call.model).and_then(|price| price.cost(&answer.usage)).map(|nano| nano / 1000);
+            // Rounded up: a thousand tiny answers are not free.
+            let micro_usd = models
+                .price(&call.model)
+                .and_then(|price| price.cost(&answer.usage))
+                .map(|nano| nano.div_ceil(1000));
             Completion::Answered { answer: Box::new(answer), micro_usd }
         }
         Err(error) => Completion::ModelFailed { fault: error.fault, message: error.words.en },
@@ -413,7 +398,6 @@ fn tool_specs(access: Access, has_skills: bool) -> Specs {
     if has_skills {
         specs.extend(shelf::specs());
     }
-    specs.push(shelf::read_value_spec());
     specs.push(ToolSpec {
         name: "submit_result".into(),
         description: "Give the result of your task, as any JSON. This ends your work.".into(),
@@ -429,6 +413,14 @@ fn tool_specs(access: Access, has_skills: bool) -> Specs {
             "properties": {
                 "question": {"type": "string"},
                 "options": {"type": "array", "items": {"type": "string"}},
+                "type": {
+                    "enum": ["text", "number", "boolean", "json", "choice"],
+                    "description": "The form of the answer (default text); choice: one of the options",
+                },
+                "variable": {
+                    "type": "string",
+                    "description": "In an inline phase: the variable that takes the answer",
+                },
             },
             "required": ["question"],
         }),

@@ -4,10 +4,17 @@ use super::clock::Clock;
 use super::commands::{LOOK, write_answer};
 use super::journal::{self, JournalError};
 use super::perform::{Performed, World};
+use super::washing;
+use crate::exports::Exporter;
 use crate::store::{Batch, Lease, NewRun, Owner, Reader, RunStatus, RunSummary, Store, StoreError};
-use fugato_engine::{Change, Command, Effect, EffectKey, Event, EventKind, Input, Refusal, Run, RunSpec};
-use fugato_model::words;
+use fugato_engine::{
+    AgentPath, Change, Command, Completion, Effect, EffectKey, Event, EventKind, Input, Refusal, Run, RunSpec,
+};
+use fugato_model::chat::ModelFault;
+use fugato_model::{Words, words};
+use futures_util::FutureExt as _;
 use std::collections::{HashMap, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +37,10 @@ pub enum Notice {
     Event(Arc<Event>),
     /// Text of a model or output of a program as it arrives: not stored, may be lost.
     Live { agent: String, text: String },
+    /// A model call failed and is tried again after this wait: not stored.
+    Retry { agent: String, wait: Duration, reason: Words },
+    /// Something beside the run went wrong; the run goes on.
+    Warning(Words),
 }
 
 /// Why a session ended.
@@ -57,6 +68,8 @@ type Watcher = Box<dyn FnMut(Notice) + Send>;
 
 /// A run in this process.
 pub struct Session {
+    /// The files for other programs. First, so that the last of them is written before the lease is let go.
+    exporter: Exporter,
     run: Run,
     store: Store,
     lease: Lease,
@@ -112,11 +125,14 @@ impl Session {
     /// Creates a run. It exists, durably, when this returns; nothing has been done yet.
     pub fn create(
         store: Store,
-        spec: RunSpec,
+        mut spec: RunSpec,
         world: Arc<World>,
         watcher: Watcher,
     ) -> Result<Self, RunError> {
         let now = super::clock::wall();
+        if let Some(redactor) = store.redactor() {
+            washing::spec(&redactor, &mut spec);
+        }
         let (id, skill, title, parent) =
             (spec.id.clone(), spec.skill.name.clone(), spec.title.clone(), spec.parent.clone());
         let kind = EventKind::RunCreated { spec: Arc::new(spec) };
@@ -172,10 +188,20 @@ impl Session {
     }
 
     fn new(run: Run, store: Store, lease: Lease, world: Arc<World>, watcher: Watcher) -> Self {
-        world.attach(&store);
+        world.take_charge(&store);
+        let watcher = match store.redactor() {
+            Some(redactor) => washing::watcher(redactor, watcher),
+            None => watcher,
+        };
+        let live = mpsc::unbounded_channel();
+        let warnings = live.0.clone();
+        let exporter = Exporter::start(store.dir(), &run.spec.id, move |words| {
+            let _ = warnings.send(Notice::Warning(words));
+        });
         Self {
             clock: Clock::start(run.last_at()),
             commands: Commands::default(),
+            exporter,
             run,
             store,
             lease,
@@ -184,7 +210,7 @@ impl Session {
             queue: VecDeque::new(),
             tasks: JoinSet::new(),
             under_way: HashMap::new(),
-            live: mpsc::unbounded_channel(),
+            live,
         }
     }
 
@@ -199,16 +225,20 @@ impl Session {
 
     /// Works until the run ends, waits for a person, is paused, or is told to stop.
     pub async fn drive(&mut self, mut controls: mpsc::Receiver<Control>) -> Result<End, RunError> {
-        let ended = self.work(&mut controls).await;
+        let outcome = self.work(&mut controls).await;
         // Whatever ended it, nothing of ours goes on.
         self.settle().await;
-        ended
+        if let Err(error) = &outcome {
+            // What was decided last is not in the log: the run in memory is worth nothing any more.
+            self.say_why(error);
+        }
+        outcome
     }
 
     async fn work(&mut self, controls: &mut mpsc::Receiver<Control>) -> Result<End, RunError> {
         // The lease is new now: a first renewal at once would only be a commit that everything waits for.
         let mut renew = tokio::time::interval_at(tokio::time::Instant::now() + RENEW, RENEW);
-        let mut look = tokio::time::interval(LOOK);
+        let mut look = tokio::time::interval_at(tokio::time::Instant::now() + LOOK, LOOK);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             self.turn().await?;
@@ -223,7 +253,7 @@ impl Session {
             let deadline = self.run.deadline().map(|at| self.clock.until(at));
             tokio::select! {
                 Some(done) = self.tasks.join_next() => self.take(done),
-                Some(notice) = self.live.1.recv() => (self.watcher)(notice),
+                Some(notice) = self.live.1.recv() => self.heard(notice),
                 control = controls.recv() => match control {
                     Some(Control::Input(input, reply)) => {
                         self.queue.push_back(Queued { input, asked_by: AskedBy::Here(reply) });
@@ -242,6 +272,16 @@ impl Session {
                 self.take(done);
             }
         }
+    }
+
+    /// What a performer says while it works goes to whoever watches; that it tries again also into the log.
+    fn heard(&mut self, notice: Notice) {
+        if let Notice::Retry { agent, wait, reason } = &notice {
+            let (agent, reason) = (AgentPath::new(agent), reason.clone());
+            let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+            self.queue.push_back(Input::Retrying { agent, wait_ms, reason }.into());
+        }
+        (self.watcher)(notice);
     }
 
     /// Takes what other processes told the run.
@@ -273,7 +313,10 @@ impl Session {
         while !self.queue.is_empty() {
             let (mut events, mut replies, mut answers) = (Vec::new(), Vec::new(), Vec::new());
             let mut refused = None;
-            while let Some(Queued { input, asked_by }) = self.queue.pop_front() {
+            while let Some(Queued { mut input, asked_by }) = self.queue.pop_front() {
+                if let Some(redactor) = self.store.redactor() {
+                    washing::input(&redactor, &mut input);
+                }
                 let is_unknown = matches!((&input, &asked_by), (Input::Go, AskedBy::Command(_)));
                 let decided = match is_unknown {
                     true => Err(Refusal { words: words!("unknown command", "未知命令") }),
@@ -321,6 +364,7 @@ impl Session {
             answers,
         };
         self.store.append(batch).await?;
+        self.exporter.committed();
         for event in events {
             (self.watcher)(Notice::Event(Arc::new(event)));
         }
@@ -347,18 +391,20 @@ impl Session {
         }
         let Some(effect) = self.run.effect(key) else { return };
         if *effect == Effect::Noop {
-            let completion = fugato_engine::Completion::Noop;
+            let completion = Completion::Noop;
             self.queue.push_back(Input::Completed { key, completion }.into());
             return;
         }
         let token = CancellationToken::new();
         let work = self.world.clone().perform(key, effect, &self.run, token.clone(), self.live.0.clone());
         self.under_way.insert(key, token);
-        self.tasks.spawn(work);
+        self.tasks.spawn(
+            AssertUnwindSafe(work).catch_unwind().map(move |done| done.unwrap_or_else(|_| broken(key))),
+        );
     }
 
     fn take(&mut self, done: Result<Performed, tokio::task::JoinError>) {
-        // A panic inside a performer is its failure, not ours; the effect stays wanted and the run says nothing false.
+        // Only one that was aborted gives nothing.
         let Ok(Performed { key, completion }) = done else { return };
         self.under_way.remove(&key);
         if let Some(completion) = completion {
@@ -380,6 +426,37 @@ impl Session {
         (self.run.status() == "paused").then_some(End::Paused)
     }
 
+    /// Lists show why a run stands still that nobody paused. There is space kept aside for this.
+    fn say_why(&self, error: &RunError) {
+        let (RunError::Store(StoreError::DiskFull { .. })
+        | RunError::Journal(JournalError::Store(StoreError::DiskFull { .. }))) = error
+        else {
+            return;
+        };
+        let summary = RunSummary {
+            status: RunStatus::from("disk_full"),
+            title: None,
+            updated_at: self.clock.now(),
+            details: None,
+        };
+        let stored = self.store.reader().and_then(|reader| reader.last_seq(&self.run.spec.id));
+        // What the disk did not confirm may be there all the same, the end of the run included; then its own word stands.
+        if let Ok(last) = stored
+            && last < self.run.seq
+        {
+            let batch = Batch {
+                run: self.run.spec.id.clone(),
+                epoch: self.lease.epoch,
+                first_seq: last + 1,
+                events: Vec::new(),
+                summary: Some(summary),
+                answers: Vec::new(),
+            };
+            // Not even that: then the list says `interrupted`, which is true as well.
+            let _ = self.store.append_final(batch).wait();
+        }
+    }
+
     /// Nothing of ours goes on after the session: every effect is told to stop, and waited for.
     async fn settle(&mut self) {
         for (_, token) in self.under_way.drain() {
@@ -389,10 +466,26 @@ impl Session {
         // Performers stop their processes within the grace they were given; this is for one that does not.
         let _ = tokio::time::timeout(Duration::from_secs(20), all).await;
         self.tasks.abort_all();
+        self.exporter.settle().await;
         while let Ok(notice) = self.live.1.try_recv() {
             (self.watcher)(notice);
         }
     }
+}
+
+/// A performer that panicked is a bug of ours. The run must not wait for it for ever, nor take it as done.
+fn broken(key: EffectKey) -> Performed {
+    let message = "fugato failed inside while doing this; it may or may not have taken effect";
+    let completion = match key {
+        EffectKey::Model { .. } => {
+            Completion::ModelFailed { fault: ModelFault::Rejected, message: message.into() }
+        }
+        EffectKey::Tool { .. } => Completion::Tool { content: message.into(), is_error: true, used: None },
+        EffectKey::Node { .. } => Completion::ScriptFailed {
+            message: words!("{message}", "fugato 内部出错；无法确定该操作是否已生效"),
+        },
+    };
+    Performed { key, completion: Some(completion) }
 }
 
 /// A lease is judged by its owner's life, not by time; renewing keeps the age that people see honest.

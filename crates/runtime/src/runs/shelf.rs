@@ -7,7 +7,7 @@ use fugato_model::{Digest, RelPath};
 use fugato_skill::policy::unrestricted;
 use fugato_skill::tools::{self, SkillFiles, ToolError};
 use fugato_skill::{Installed, Inventory};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -91,38 +91,6 @@ pub fn specs() -> Vec<ToolSpec> {
     tools::definitions().into_iter().map(spec).collect()
 }
 
-/// The tool for values that are too long for a prompt.
-pub fn read_value_spec() -> ToolSpec {
-    ToolSpec {
-        name: "read_value".into(),
-        description:
-            "Read a value that was too long to be shown, by its reference: artifact:NAME or sha256:…. When \
-                      there is more, call again with the offset it names."
-                .into(),
-        parameters: json!({
-            "type": "object",
-            "properties": {
-                "ref": {"type": "string"},
-                "offset": {"type": ["integer", "string"], "description": "First line, from 1, or the offset of the last answer."},
-                "limit": {"type": "integer", "minimum": 1, "description": "At most this many lines."}
-            },
-            "required": ["ref"]
-        }),
-    }
-}
-
-/// One page of a value.
-pub fn page(name: &str, bytes: &[u8], arguments: &Value) -> Result<String, String> {
-    let offset = match arguments.get("offset") {
-        None | Some(Value::Null) => tools::Offset::START,
-        Some(Value::String(text)) => text.parse().map_err(|error: tools::OffsetError| error.to_string())?,
-        Some(other) => other.to_string().parse().map_err(|error: tools::OffsetError| error.to_string())?,
-    };
-    let limit = arguments.get("limit").and_then(Value::as_u64).and_then(|limit| usize::try_from(limit).ok());
-    let page = tools::read(name, name, bytes, offset, limit).map_err(|error| error.to_string())?;
-    Ok(text(&json!(page)))
-}
-
 struct Files {
     /// The last file read.
     read: Mutex<Option<(String, Digest)>>,
@@ -158,6 +126,7 @@ impl fmt::Debug for Shelf {
 mod tests {
     use super::*;
     use crate::discover_paths;
+    use serde_json::json;
 
     fn shelf(dir: &std::path::Path) -> Shelf {
         for name in ["method", "secret"] {
@@ -200,14 +169,5 @@ mod tests {
             .unwrap();
         let changed = shelf.call(&call("skill_read", json!({"name": "method"})), "method", &pinned);
         assert!(changed.is_error && !changed.content.contains("NEW"), "{}", changed.content);
-    }
-
-    #[test]
-    fn a_long_value_is_read_page_by_page() {
-        let text = (1..=3000).map(|n| format!("行 {n}\n")).collect::<String>().repeat(4);
-        let first = page("artifact:X", text.as_bytes(), &json!({"ref": "artifact:X"})).unwrap();
-        assert!(first.contains("[more: call again with offset"));
-        let second = page("artifact:X", text.as_bytes(), &json!({"offset": 2, "limit": 1})).unwrap();
-        assert!(second.starts_with("行 2\n"), "{second}");
     }
 }

@@ -1,15 +1,16 @@
 //! From an installed skill and what a person typed to a run that can be created: everything read now is pinned.
 
-use super::clock::wall;
-use crate::{FileError, SkillDir, read_phases};
+use super::moment::Moment;
+use crate::{FileError, FoundSkill, Origin, SkillDir, read_phases};
 use fugato_engine::planner::{self, SubSkillFacts};
 use fugato_engine::{EffectClass, Limits, Plan, Rate, RunSpec, SkillPin, Work};
 use fugato_model::{Diagnostic, Digest, RelPath, Words, words};
 use fugato_skill::phases::prompt;
-use fugato_skill::{Installed, SkillText, dates, read_frontmatter};
+use fugato_skill::{Installed, Inventory, SkillText, dates, digest_bytes, read_frontmatter};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What a person asked for.
 #[derive(Clone, Debug, Default)]
@@ -25,8 +26,10 @@ pub struct Started {
     pub visible: String,
     /// Prices of the models the run may call.
     pub rates: BTreeMap<String, Rate>,
-    /// Offset of local time from UTC in seconds.
-    pub utc_offset: i32,
+    /// When it begins, and in which zone [default: now, here].
+    pub moment: Option<Moment>,
+    /// Skills that phases may name besides their own parts.
+    pub installed: Arc<Inventory>,
 }
 
 #[derive(Debug)]
@@ -50,29 +53,31 @@ pub fn plan_run(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Di
     let dir = SkillDir::open(&skill.dir).map_err(StartError::File)?;
     let file = RelPath::parse(&skill.file).map_err(|error| StartError::Internal(error.words()))?;
     let shown = skill.dir.clone();
-    let read = read_phases(&dir, &file, &|path| shown.join(path).display().to_string());
+    let show = |path: &RelPath| shown.join(path).display().to_string();
+    let read = read_phases(&dir, &file, &started.installed, &show);
     if read.diagnostics.iter().any(Diagnostic::is_error) {
         return Err(StartError::Invalid(read.diagnostics));
     }
     let text = read.skill_text;
     let (plan, nulls, single, debug) = match &read.phased {
         Some(phased) => {
-            let (plan, nulls) = planner::plan(phased, &text, &|path| facts(&dir, path));
+            let facts = |path: &RelPath| read.sub_skills.get(path).map(facts).unwrap_or_default();
+            let (plan, nulls) = planner::plan(phased, &text, &facts);
             (plan, nulls, None, phased.debug)
         }
         None => (Plan::default(), BTreeMap::new(), Some(prompt::body(&text).trim().to_owned()), false),
     };
     let diagnostics = read.diagnostics;
-    let now = wall();
-    let today = dates::Date::from_unix(now / 1000, started.utc_offset);
+    let digests: BTreeMap<String, Digest> = read
+        .sub_skills
+        .iter()
+        .map(|(path, sub)| (path.to_string(), digest_bytes(sub.text.as_bytes())))
+        .collect();
+    let moment = started.moment.clone().unwrap_or_else(Moment::now);
     let mut context = nulls;
-    context.insert("ARGUMENTS".into(), started.arguments.clone().into());
-    context.insert("TODAY".into(), today.to_string().into());
-    let target = dates::target_date(&started.arguments, today);
-    context.insert("TARGET_DATE".into(), target.to_string().into());
-    context.extend(started.sets.clone());
+    context.extend(context_of(started, &moment));
     let mut spec = RunSpec {
-        id: new_id(now),
+        id: new_id(moment.millis),
         title: title(&name, &started.arguments),
         skill: SkillPin { name, dir: skill.dir.display().to_string(), digest: skill.digest },
         plan,
@@ -85,23 +90,29 @@ pub fn plan_run(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Di
         catalog: started.catalog.clone(),
         visible: started.visible.clone(),
         rates: started.rates.clone(),
+        digests,
         ..RunSpec::default()
     };
-    spec.digests = digests(&skill.dir, &spec.plan);
+    spec.digests.extend(script_digests(&skill.dir, &spec.plan));
     Ok((spec, diagnostics))
 }
 
-fn sub_text(dir: &SkillDir, path: &RelPath) -> Option<(String, String)> {
-    ["SKILL.md", "skill.md"].iter().find_map(|name| {
-        let file = RelPath::parse(&format!("{path}/{name}")).ok()?;
-        let bytes = dir.read(&file).ok()?;
-        Some((file.to_string(), String::from_utf8_lossy(&bytes).into_owned()))
-    })
+/// The variables a run begins with.
+pub(super) fn context_of(started: &Started, moment: &Moment) -> BTreeMap<String, Value> {
+    let today = moment.date();
+    let target = dates::target_date(&started.arguments, today);
+    let mut context = BTreeMap::from([
+        ("ARGUMENTS".to_owned(), started.arguments.clone().into()),
+        ("TODAY".to_owned(), today.to_string().into()),
+        ("TODAY_ZONE".to_owned(), moment.zone.clone().into()),
+        ("TARGET_DATE".to_owned(), target.to_string().into()),
+    ]);
+    context.extend(started.sets.clone());
+    context
 }
 
-fn facts(dir: &SkillDir, path: &RelPath) -> SubSkillFacts {
-    let Some((file, text)) = sub_text(dir, path) else { return SubSkillFacts::default() };
-    let reading_text = SkillText { dir_name: path.file_name(), path: &file, bytes: text.as_bytes() };
+fn facts(sub: &FoundSkill) -> SubSkillFacts {
+    let reading_text = SkillText { dir_name: "", path: sub.file.as_str(), bytes: sub.text.as_bytes() };
     let metadata = read_frontmatter(reading_text).ok();
     let field = |key: &str| {
         let node = metadata.as_ref()?.get("metadata")?.get(key)?;
@@ -112,26 +123,33 @@ fn facts(dir: &SkillDir, path: &RelPath) -> SubSkillFacts {
         Some("idempotent") => Some(EffectClass::Idempotent),
         _ => None,
     };
-    SubSkillFacts { instructions: prompt::body(&text).trim().to_owned(), entry: field("fugato-run"), class }
+    // A part is found again through the skill it belongs to, wherever that is then; a path that names the file itself is
+    // no directory to start from.
+    let own_dir = sub.origin == Origin::Installed || sub.names_a_file;
+    SubSkillFacts {
+        instructions: prompt::body(&sub.text).trim().to_owned(),
+        dir: own_dir.then(|| sub.dir.display().to_string()),
+        entry: field("fugato-run"),
+        class,
+    }
 }
 
 /// What every script of the plan contains now: it is run as that, or not at all.
-fn digests(dir: &Path, plan: &Plan) -> BTreeMap<String, Digest> {
+fn script_digests(root: &Path, plan: &Plan) -> BTreeMap<String, Digest> {
     let scripts = plan.nodes.iter().filter_map(|node| match &node.work {
-        Work::Script { skill, entry, .. } => Some((skill, entry)),
+        Work::Script { skill, dir, entry, .. } => {
+            let dir = dir.as_ref().map_or_else(|| root.join(skill), PathBuf::from);
+            let found = digest_of(&dir, &RelPath::parse(entry).ok()?)?;
+            Some((format!("{skill}/{entry}"), found))
+        }
         _ => None,
     });
-    scripts
-        .filter_map(|(skill, entry)| {
-            let path = RelPath::parse(entry).ok()?;
-            Some((format!("{skill}/{entry}"), digest_of(&dir.join(skill), &path)?))
-        })
-        .collect()
+    scripts.collect()
 }
 
 pub(super) fn digest_of(dir: &Path, file: &RelPath) -> Option<Digest> {
     let bytes = SkillDir::open(dir).and_then(|dir| dir.read(file)).ok()?;
-    Some(fugato_skill::digest_bytes(&bytes))
+    Some(digest_bytes(&bytes))
 }
 
 fn title(name: &str, arguments: &str) -> String {
@@ -140,7 +158,7 @@ fn title(name: &str, arguments: &str) -> String {
 }
 
 /// Sortable by time, short enough to type: milliseconds and the process, in letters and digits.
-fn new_id(now: i64) -> String {
+pub(super) fn new_id(now: i64) -> String {
     const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
     let mut number = (u64::try_from(now).unwrap_or(0) << 16) | u64::from(std::process::id() & 0xffff);
     let mut letters = Vec::new();

@@ -41,8 +41,8 @@ pub enum StoreError {
     InvalidId { id: String },
     #[error("blob {digest} is missing or damaged")]
     LostBlob { digest: Digest },
-    #[error("line {line}: {detail}")]
-    Archive { line: u64, detail: String },
+    #[error("line {line}: {}", detail.en)]
+    Archive { line: u64, detail: Words },
     #[error("the store is closed")]
     Closed,
 }
@@ -138,7 +138,8 @@ impl StoreError {
                 words!("the content {digest} is missing or damaged", "内容 {digest} 缺失或已损坏")
             }
             Self::Archive { line, detail } => {
-                words!("line {line} of the archive: {detail}", "归档第 {line} 行：{detail}")
+                let (en, zh) = (&detail.en, &detail.zh);
+                words!("line {line} of the archive: {en}", "归档第 {line} 行：{zh}")
             }
             Self::Closed => words!("the store is closed", "存储已关闭"),
             about_a_file => about_a_file.file_words(),

@@ -64,6 +64,11 @@ impl Faults {
         Self::planned(None, nth, true, rustix::io::Errno::IO)
     }
 
+    /// The `nth` step of any kind and all later ones fail, until [`Faults::lift`].
+    pub fn lasting_from(nth: u64, error: rustix::io::Errno) -> Self {
+        Self::planned(None, nth, true, error)
+    }
+
     fn planned(only: Option<Step>, at: u64, lasting: bool, error: rustix::io::Errno) -> Self {
         Self(Some(Arc::new(Plan {
             only,

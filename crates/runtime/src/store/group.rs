@@ -174,7 +174,7 @@ fn write(connection: &Connection, open: &mut Open) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
             "UPDATE runs SET last_seq = :last, bytes = bytes + :bytes, status = coalesce(:status, status),
-             title = coalesce(:title, title), details = coalesce(:details, details), updated_at = :updated
+             title = coalesce(:title, title), details = coalesce(:details, details), updated_at = max(created_at, :updated)
              WHERE no = :no",
         )?
         .execute(named_params! {

@@ -27,7 +27,7 @@ mod row;
 mod schema;
 mod writer;
 
-pub use archive::{ExportError, Imported, export_run, import_run};
+pub use archive::{ExportError, Imported, Part, export_run, import_run, read_archive};
 pub use command::Waiting;
 pub use error::StoreError;
 pub use events::Events;
@@ -95,8 +95,8 @@ impl Store {
     }
 
     /// From now on these secrets reach neither the log nor the blobs.
-    pub fn set_redactor(&self, redactor: Redactor) {
-        *self.0.redactor.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(redactor));
+    pub fn set_redactor(&self, redactor: impl Into<Arc<Redactor>>) {
+        *self.0.redactor.write().unwrap_or_else(PoisonError::into_inner) = Some(redactor.into());
     }
 
     /// Queues events. Whoever appends faster than the disk writes waits here once 32 MiB are queued.
@@ -158,7 +158,12 @@ impl Store {
         Reader::open(&self.0.place.dir)?.ok_or(StoreError::Closed)
     }
 
-    fn redactor(&self) -> Option<Arc<Redactor>> {
+    /// The state directory.
+    pub fn dir(&self) -> &Path {
+        &self.0.place.dir
+    }
+
+    pub(crate) fn redactor(&self) -> Option<Arc<Redactor>> {
         self.0.redactor.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

@@ -44,7 +44,7 @@ impl Lookup {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Unknown { .. } => Exit::NotFound,
-            Self::Ambiguous(_) => Exit::Usage,
+            Self::Ambiguous(_) => Exit::NotFound,
             Self::Store(error) => error.exit(),
         }
     }

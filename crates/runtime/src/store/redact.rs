@@ -8,9 +8,10 @@ use aho_corasick::{AhoCorasick, Input, MatchKind};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
 
-/// What stands where a secret stood.
-const MARK: &[u8] = b"[redacted]";
+/// What stands where a secret stood. Not the beginning of any JSON: an answer that was only a secret stays a text.
+const MARK: &[u8] = b"<redacted>";
 /// Shorter values (`true`, `8080`) would blacken ordinary text.
 const SHORTEST: usize = 8;
 /// A line of a longer secret (a private key) that is printed alone.
@@ -18,9 +19,17 @@ const SHORTEST_LINE: usize = 20;
 
 /// Finds secrets and removes them. Shows nothing of them itself.
 pub struct Redactor {
+    known: RwLock<Arc<Known>>,
+}
+
+/// The secrets known so far, in every form they are searched in.
+#[derive(Default)]
+struct Known {
+    values: BTreeSet<String>,
+    /// What is searched in plain text.
+    forms: BTreeSet<String>,
     plain: Option<AhoCorasick>,
     json: Option<AhoCorasick>,
-    count: usize,
 }
 
 impl Redactor {
@@ -40,14 +49,43 @@ impl Redactor {
             .map(|value| value.trim().to_owned())
             .filter(|value| value.len() >= SHORTEST)
             .collect();
-        let (mut plain, mut json) = (BTreeSet::new(), BTreeSet::new());
-        for value in values.iter().map(String::as_str).flat_map(with_lines) {
-            let (once, encoded) = (escaped(value), percent_encoded(value));
-            // Text within text: the arguments of a tool call are a JSON document inside an event.
-            json.extend([escaped(&once), once.clone(), encoded.clone()]);
-            plain.extend([value.to_owned(), once, encoded]);
+        Self { known: RwLock::new(Arc::new(Known::of(values))) }
+    }
+
+    /// One more secret, from now on: a key that a command just printed.
+    pub fn add(&self, secret: &str) {
+        let secret = secret.trim();
+        if secret.len() < SHORTEST || self.known().values.contains(secret) {
+            return;
         }
-        Self { plain: automaton(&plain), json: automaton(&json), count: values.len() }
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut values = known.values.clone();
+        values.insert(secret.to_owned());
+        *known = Arc::new(Known::of(values));
+    }
+
+    fn known(&self) -> Arc<Known> {
+        // The value is replaced whole, so a poisoned one is as good.
+        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether there is nothing to remove.
+    pub fn is_idle(&self) -> bool {
+        self.known().values.is_empty()
+    }
+
+    /// How many bytes at the end of a text may be the beginning of a secret whose rest is still to come.
+    pub fn held_back(&self, text: &str) -> usize {
+        let known = self.known();
+        let begins = |form: &String, length: usize| {
+            form.as_bytes().get(..length).is_some_and(|begin| text.as_bytes().ends_with(begin))
+        };
+        let longest = known.forms.iter().map(String::len).max().unwrap_or(0).saturating_sub(1);
+        let lengths = (1..=longest.min(text.len())).rev();
+        lengths
+            .into_iter()
+            .find(|length| known.forms.iter().any(|form| form.len() > *length && begins(form, *length)))
+            .unwrap_or(0)
     }
 
     /// The secrets of this process's environment.
@@ -59,7 +97,8 @@ impl Redactor {
 
     /// Plain text or bytes.
     pub fn clean<'t>(&self, text: &'t [u8]) -> Cow<'t, [u8]> {
-        let Some(plain) = &self.plain else { return Cow::Borrowed(text) };
+        let known = self.known();
+        let Some(plain) = &known.plain else { return Cow::Borrowed(text) };
         let mut out = Vec::new();
         let mut copied = 0;
         for found in plain.find_iter(text) {
@@ -83,7 +122,8 @@ impl Redactor {
 
     /// A JSON document stays one: inside a string a secret becomes a mark, a number becomes nines.
     pub fn clean_json<'t>(&self, document: &'t [u8]) -> Cow<'t, [u8]> {
-        let Some(json) = &self.json else { return Cow::Borrowed(document) };
+        let known = self.known();
+        let Some(json) = &known.json else { return Cow::Borrowed(document) };
         let mut walk = Walk::default();
         let mut out = Vec::new();
         let (mut copied, mut from) = (0, 0);
@@ -140,9 +180,22 @@ impl Redactor {
     }
 }
 
+impl Known {
+    fn of(values: BTreeSet<String>) -> Self {
+        let (mut forms, mut json) = (BTreeSet::new(), BTreeSet::new());
+        for value in values.iter().map(String::as_str).flat_map(with_lines) {
+            let (once, encoded) = (escaped(value), percent_encoded(value));
+            // Text within text: the arguments of a tool call are a JSON document inside an event.
+            json.extend([escaped(&once), once.clone(), encoded.clone()]);
+            forms.extend([value.to_owned(), once, encoded]);
+        }
+        Self { plain: automaton(&forms), json: automaton(&json), values, forms }
+    }
+}
+
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Redactor({} secrets)", self.count)
+        write!(f, "Redactor({} secrets)", self.known().values.len())
     }
 }
 
@@ -261,8 +314,27 @@ mod tests {
             ["given-canary".to_owned()],
         );
         let text = redactor.clean_text("sk-canary-123456 short /home/someone given-canary");
-        assert_eq!(text, "[redacted] short /home/someone [redacted]");
+        assert_eq!(text, "<redacted> short /home/someone <redacted>");
         assert_eq!(format!("{redactor:?}"), "Redactor(2 secrets)");
+    }
+
+    #[test]
+    fn a_secret_that_becomes_known_later_is_removed_from_then_on() {
+        let redactor = redactor(&["first-canary"]);
+        assert_eq!(redactor.clean_text("second-canary"), "second-canary");
+        redactor.add(" second-canary\n");
+        redactor.add("short");
+        assert_eq!(redactor.clean_text("first-canary second-canary short"), "<redacted> <redacted> short");
+    }
+
+    #[test]
+    fn the_beginning_of_a_secret_at_the_end_is_held_back() {
+        let redactor = redactor(&["sk-canary-1", "秘密秘密秘密"]);
+        assert_eq!(redactor.held_back("the key is sk-can"), 6);
+        assert_eq!(redactor.held_back("the key is sk-canary-1"), 0);
+        assert_eq!(redactor.held_back("no key"), 0);
+        assert_eq!(redactor.held_back("s"), 1);
+        assert_eq!(redactor.held_back("秘密"), "秘密".len());
     }
 
     #[test]
@@ -273,8 +345,8 @@ mod tests {
         let event = serde_json::json!({ "plain": secret, "arguments": inner }).to_string();
         let clean = json(&redactor, &event);
         let value: serde_json::Value = serde_json::from_str(&clean).unwrap();
-        assert_eq!(value["plain"], "[redacted]");
-        assert_eq!(value["arguments"], r#"{"argument":"[redacted]"}"#);
+        assert_eq!(value["plain"], "<redacted>");
+        assert_eq!(value["arguments"], r#"{"argument":"<redacted>"}"#);
     }
 
     #[test]
@@ -282,7 +354,7 @@ mod tests {
         let redactor = redactor(&["12345678"]);
         assert_eq!(
             json(&redactor, r#"{"at":1123456789,"t":"x12345678y"}"#),
-            r#"{"at":1999999999,"t":"x[redacted]y"}"#
+            r#"{"at":1999999999,"t":"x<redacted>y"}"#
         );
     }
 
@@ -292,21 +364,21 @@ mod tests {
         for untouched in [r#"{"t":"\nabcdefgh"}"#, r#"{"t":"\u0041abcdef"}"#] {
             assert_eq!(json(&redactor, untouched), untouched);
         }
-        assert_eq!(json(&redactor, r#"{"t":"\\nabcdefgh"}"#), r#"{"t":"\\[redacted]"}"#);
+        assert_eq!(json(&redactor, r#"{"t":"\\nabcdefgh"}"#), r#"{"t":"\\<redacted>"}"#);
     }
 
     #[test]
     fn lines_of_a_key_are_secret_alone_and_its_frame_is_not() {
         let key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0\n-----END PRIVATE KEY-----";
         let redactor = redactor(&[key]);
-        assert_eq!(redactor.clean_text("got MIIEvQIBADANBgkqhkiG9w0!"), "got [redacted]!");
+        assert_eq!(redactor.clean_text("got MIIEvQIBADANBgkqhkiG9w0!"), "got <redacted>!");
         assert_eq!(redactor.clean_text("-----BEGIN PRIVATE KEY-----"), "-----BEGIN PRIVATE KEY-----");
     }
 
     #[test]
     fn the_longest_secret_is_removed_whole() {
         let redactor = redactor(&["abcdefgh", "abcdefgh-and-more"]);
-        assert_eq!(redactor.clean_text("abcdefgh-and-more abcdefgh"), "[redacted] [redacted]");
+        assert_eq!(redactor.clean_text("abcdefgh-and-more abcdefgh"), "<redacted> <redacted>");
     }
 
     proptest! {

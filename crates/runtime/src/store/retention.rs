@@ -21,20 +21,10 @@ impl Store {
     /// still be resumed, so only age removes it.
     pub fn prune(&self, older_than: Option<Millis>, max_bytes: Option<u64>) -> Result<Pruned, StoreError> {
         let reader = self.reader()?;
-        let runs = reader.runs(&RunFilter::default())?;
-        let spared = spared(&reader, &runs)?;
-        let mut total: u64 = runs.iter().map(|run| run.bytes).sum();
         let mut pruned = Pruned::default();
-        // Oldest first.
-        for run in runs.iter().rev().filter(|run| !spared.contains(run.id.as_str())) {
-            let is_old = older_than.is_some_and(|limit| run.updated_at < limit);
-            let is_too_much = run.status.is_final() && max_bytes.is_some_and(|limit| total > limit);
-            if !is_old && !is_too_much {
-                continue;
-            }
+        for run in reader.prunable(older_than, max_bytes)? {
             match self.remove_run(&run.id) {
                 Ok(()) => {
-                    total = total.saturating_sub(run.bytes);
                     pruned.bytes += run.bytes;
                     pruned.runs.push(run.id.clone());
                 }
@@ -59,6 +49,29 @@ impl Store {
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl Reader {
+    /// What [`Store::prune`] would remove now, oldest first.
+    pub fn prunable(
+        &self,
+        older_than: Option<Millis>,
+        max_bytes: Option<u64>,
+    ) -> Result<Vec<RunRow>, StoreError> {
+        let runs = self.runs(&RunFilter::default())?;
+        let spared = spared(self, &runs)?;
+        let mut total: u64 = runs.iter().map(|run| run.bytes).sum();
+        let mut due = Vec::new();
+        for run in runs.iter().rev().filter(|run| !spared.contains(run.id.as_str())) {
+            let is_old = older_than.is_some_and(|limit| run.updated_at < limit);
+            let is_too_much = run.status.is_final() && max_bytes.is_some_and(|limit| total > limit);
+            if is_old || is_too_much {
+                total = total.saturating_sub(run.bytes);
+                due.push(run.clone());
+            }
+        }
+        Ok(due)
     }
 }
 

@@ -488,7 +488,7 @@ fn secrets_reach_neither_log_nor_blobs_nor_titles() {
     };
     store.append(batch).wait().unwrap();
     store.create_run(NewRun { title: Some("sk-canary-0123456789".to_owned()), ..new_run("run_b") }).unwrap();
-    assert_eq!(store.reader().unwrap().blob(&digest).unwrap(), b"the key is [redacted]");
+    assert_eq!(store.reader().unwrap().blob(&digest).unwrap(), b"the key is <redacted>");
     drop((store, lease));
     let mut files = vec![dir.path().to_owned()];
     while let Some(path) = files.pop() {

@@ -60,15 +60,14 @@ impl Writer {
     /// Once the reserve was spent, what is left of it is for final states; being able to make it again is the sign that
     /// ordinary work has space.
     fn refuse_what_has_no_space(&mut self, jobs: Vec<Job>) -> Vec<Job> {
-        let has_space = !self.reserve.is_spent()
-            || jobs.iter().all(|job| job.urgency == Urgency::Final)
-            || self.reserve.refill(&self.faults).is_ok();
-        if has_space {
+        if !self.reserve.is_spent() || jobs.iter().all(|job| job.urgency == Urgency::Final) {
             return jobs;
         }
+        let Err(refused) = self.reserve.refill(&self.faults) else { return jobs };
         let (last, ordinary): (Vec<_>, Vec<_>) =
             jobs.into_iter().partition(|job| job.urgency == Urgency::Final);
-        let full = StoreError::DiskFull { path: self.place.database.clone() };
+        // Usually that it is full; a disk that is broken says so.
+        let full = StoreError::io(&self.place.database, &refused);
         ordinary.into_iter().for_each(|job| job.answer(Err(full.clone())));
         last
     }

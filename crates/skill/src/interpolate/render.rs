@@ -2,6 +2,7 @@
 
 use super::{Filter, Piece, Reference, Step, Template};
 use crate::limits::RENDERED_BYTES;
+use crate::place::Position;
 use fugato_model::{Words, words};
 use serde_json::Value;
 
@@ -125,6 +126,13 @@ fn follow<'v>(reference: &Reference, variable: &'v Value) -> Result<&'v Value, R
 
 fn error(reference: &Reference, problem: RenderProblem, message: Words) -> RenderError {
     let place = reference.place;
+    let message = match reference.position {
+        Some(Position { line, column }) => Words {
+            en: format!("{} (`{{{{{}}}}}`, line {line}, column {column})", message.en, reference.written()),
+            zh: format!("{}（`{{{{{}}}}}`，第 {line} 行第 {column} 列）", message.zh, reference.written()),
+        },
+        None => message,
+    };
     RenderError { problem, reference: reference.written(), message, start: place.start, end: place.end }
 }
 

@@ -31,12 +31,19 @@ pub(super) fn locate<'a>(
     if let Some(entry) = own {
         let mut diagnostics = Vec::new();
         if let Some((field, node)) = named {
+            // Which of the two is meant would be a guess, and other clients would guess otherwise.
             let message = words!(
-                "phases stand here and in a side file; the side file is not read",
-                "此处和旁文件都有阶段；旁文件不会被读取"
+                "the skill has `phases` of its own and names a file with phases",
+                "技能自身有 `phases`，又指定了阶段文件"
             );
-            let warning = skill.warning(Code::F0801, node_place(node), message);
-            diagnostics.push(warning.field(field).hint(words!("delete one of the two", "删除其中一个")));
+            let file = shorten(node.text().unwrap_or_default());
+            let note = words!("and here", "以及这里");
+            let error = skill.error(Code::F0801, node_place(node), message).field(field);
+            let error = error.related(skill.text, entry.key.start, entry.key.end, note);
+            diagnostics.push(error.hint(words!(
+                "delete `phases` here, or the line that names `{file}`",
+                "删除这里的 `phases`，或删除指定 `{file}` 的那一行"
+            )));
         }
         let list = as_list(&entry.value, place(entry), skill)?;
         return Ok(Located { list, file: skill, debug, diagnostics });

@@ -22,6 +22,7 @@ pub use crate::place::Place;
 pub use sub_skill::{SubSkill, entry_point};
 
 use crate::interpolate::Template;
+use crate::place::Lines;
 use crate::variable::{VarName, identifiers};
 use crate::{SkillText, document};
 use fugato_model::{Diagnostic, RelPath, words};
@@ -172,6 +173,10 @@ pub fn read_knowing(
     let graph = graph::Graph::build(&phases, &mut report);
     sub_skill::check(&mut phases, source.path, files, &mut report);
     variables::check(&mut phases, &graph, document.body_start, &mut report);
+    let lines = Lines::new(located.file.text);
+    for subagent in phases.iter_mut().flat_map(|phase| &mut phase.subagents) {
+        subagent.args.note_positions(&lines);
+    }
     let phased = Phased {
         phases,
         order: graph.order,
@@ -183,7 +188,37 @@ pub fn read_knowing(
     ((!is_broken).then_some(phased), report.finish())
 }
 
+/// The sub-skills that the phases of a skill name, each once: enough to see where they lead, however broken the rest is.
+pub fn named_skills(source: Source<'_>) -> Vec<RelPath> {
+    let text = SkillText { dir_name: "", path: source.path, bytes: source.text.as_bytes() };
+    let skill = File { path: source.path, text: source.text };
+    let Ok(document) = document::open(text) else { return Vec::new() };
+    let Ok(located) = locate::locate(&document, skill, source.side_file) else { return Vec::new() };
+    let mut report = Report::new(located.file, skill);
+    let phases = parse::phases(&located.list, &mut report, &|_| true).unwrap_or_default();
+    let mut seen = HashSet::new();
+    let enabled = phases.into_iter().filter(|phase| phase.enabled);
+    let named = enabled.flat_map(|phase| phase.subagents).map(|subagent| subagent.skill);
+    named.filter(|skill| seen.insert(skill.clone())).collect()
+}
+
 impl Phased {
+    /// The same without anything that says where it stands: equal for two files that mean the same.
+    #[must_use]
+    pub fn meaning(mut self) -> Self {
+        (self.file, self.body_start) = (String::new(), 0);
+        for phase in &mut self.phases {
+            (phase.place, phase.section) = (Place::default(), None);
+            phase.dependency_places.clear();
+            for subagent in &mut phase.subagents {
+                (subagent.place, subagent.output_place) = (Place::default(), Place::default());
+                subagent.requires.iter_mut().for_each(|required| required.place = Place::default());
+                subagent.args.forget_places();
+            }
+        }
+        self
+    }
+
     /// The Markdown an inline phase runs: its section, or the whole body. `skill_text` is the SKILL.md that was read.
     pub fn markdown<'t>(&self, phase: &Phase, skill_text: &'t str) -> &'t str {
         let range = phase.section.clone().unwrap_or(self.body_start..skill_text.len());
@@ -193,7 +228,9 @@ impl Phased {
     /// The same as a template; its places are bytes of the SKILL.md.
     pub fn markdown_template(&self, phase: &Phase, skill_text: &str) -> Template {
         let start = phase.section.as_ref().map_or(self.body_start, |section| section.start);
-        Template::parse_markdown(self.markdown(phase, skill_text), start).0
+        let mut template = Template::parse_markdown(self.markdown(phase, skill_text), start).0;
+        template.note_positions(&Lines::new(skill_text));
+        template
     }
 }
 

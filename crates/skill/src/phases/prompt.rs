@@ -5,8 +5,24 @@ use crate::variable::VarName;
 use fugato_model::RelPath;
 use serde_json::Value;
 
-/// Values longer than this as JSON are not pasted into a prompt: the caller gives a text that says where they are.
-pub const LARGE_VALUE_BYTES: usize = 4 * 1024;
+/// Values longer than this as JSON are not pasted into a prompt: it says where they are instead. About 16,000 tokens, more
+/// than most results and less than would crowd out the task.
+pub const LARGE_VALUE_BYTES: usize = 64 * 1024;
+
+/// What the name of a variable stands behind in a path that the Read tool understands.
+pub const ARTIFACT: &str = "artifact:";
+
+/// What a prompt shows instead of a large value: where it is, how long, and how it begins. `None`: it is not large.
+pub fn by_reference(name: &VarName, value: &Value) -> Option<Value> {
+    const BEGINNING: usize = 400;
+    if !is_large(value) {
+        return None;
+    }
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let begins: String = text.chars().take(BEGINNING).collect();
+    let (bytes, path) = (text.len(), format!("{ARTIFACT}{name}"));
+    Some(serde_json::json!({"read_it_with_Read_at": path, "bytes": bytes, "begins": begins}))
+}
 
 /// Builds the prompt. `sub_skill_body` is the Markdown of the sub-skill ([`body`]), `args` the filled arguments,
 /// `variables` what it may look at. Neither is a template any more: what they contain is text.
@@ -124,6 +140,12 @@ mod tests {
     #[test]
     fn large_values_are_recognised() {
         assert!(!is_large(&json!("x".repeat(LARGE_VALUE_BYTES))));
-        assert!(is_large(&json!(["x".repeat(LARGE_VALUE_BYTES)])));
+        let large = json!(["x".repeat(LARGE_VALUE_BYTES)]);
+        assert!(is_large(&large));
+        let name = VarName::parse("NOTES").unwrap();
+        assert_eq!(by_reference(&name, &json!("short")), None);
+        let shown = by_reference(&name, &large).unwrap();
+        assert_eq!(shown["read_it_with_Read_at"], "artifact:NOTES");
+        assert!(shown.to_string().len() < 600);
     }
 }

@@ -13,8 +13,15 @@ use std::collections::HashMap;
 pub enum SubSkill {
     /// Its SKILL.md: the path as diagnostics should name it, and the text.
     Found { path: String, text: String },
-    /// Nothing is there. `looked_at`: the places, as a person would name them.
-    Missing { looked_at: Vec<String> },
+    /// The same, and it has phases of its own.
+    Phased { path: String, text: String },
+    /// Nothing is there. `looked_at`: the places, as a person would name them; `nearest`: what is there and is called
+    /// nearly so, the nearest first.
+    Missing { looked_at: Vec<String>, nearest: Vec<String> },
+    /// Through its own phases it comes back to a skill that is under way already: the names, from this skill on.
+    Recursive { names: Vec<String> },
+    /// Skills that start skills that start skills, past any use.
+    TooDeep { names: Vec<String> },
     /// A link leads out of the skill, or the file cannot be read.
     Unusable { path: String, why: Words },
 }
@@ -33,16 +40,23 @@ pub(super) fn check(
         for subagent in &mut phase.subagents {
             let found = looked.entry(subagent.skill.clone()).or_insert_with(|| files(&subagent.skill));
             match found {
-                SubSkill::Found { path, .. } if path == own_path => own(subagent, report),
-                SubSkill::Found { path, text } => {
+                SubSkill::Found { path, .. } | SubSkill::Phased { path, .. } if path == own_path => {
+                    own(subagent, report);
+                }
+                SubSkill::Found { path, text } | SubSkill::Phased { path, text } => {
                     subagent.relevant = relevant_among(subagent, text, &|word, _| known.contains(word));
                     if subagent.agent_type == AgentType::Script
                         && let Err(why) = entry_point(text)
                     {
                         no_entry_point(subagent, path, &why, report);
                     }
+                    if matches!(found, SubSkill::Phased { .. }) {
+                        nested(subagent, report);
+                    }
                 }
-                SubSkill::Missing { looked_at } => missing(subagent, looked_at, report),
+                SubSkill::Missing { looked_at, nearest } => missing(subagent, looked_at, nearest, report),
+                SubSkill::Recursive { names } => recursive(subagent, names, report),
+                SubSkill::TooDeep { names } => too_deep(subagent, names, report),
                 SubSkill::Unusable { path, why } => unusable(subagent, path, why, report),
             }
         }
@@ -86,7 +100,41 @@ fn own(subagent: &Subagent, report: &mut Report<'_>) {
     });
 }
 
-fn missing(subagent: &Subagent, looked_at: &[String], report: &mut Report<'_>) {
+fn recursive(subagent: &Subagent, names: &[String], report: &mut Report<'_>) {
+    at(report, subagent, Code::F0807, || {
+        let drawn = drawn(names);
+        let message = words!("the sub-skill leads back to itself: {drawn}", "子技能会绕回自己：{drawn}");
+        (message, words!("take one of these out", "去掉其中一个"))
+    });
+}
+
+fn too_deep(subagent: &Subagent, names: &[String], report: &mut Report<'_>) {
+    at(report, subagent, Code::F0807, || {
+        let (drawn, depth) = (drawn(names), names.len());
+        let message =
+            words!("sub-skills name sub-skills {depth} deep: {drawn}", "子技能嵌套达 {depth} 层：{drawn}");
+        (message, words!("put their phases into one skill", "把这些阶段合并到一个技能里"))
+    });
+}
+
+fn drawn(names: &[String]) -> String {
+    names.iter().map(|name| shorten(name)).collect::<Vec<_>>().join(" ──→ ")
+}
+
+fn nested(subagent: &Subagent, report: &mut Report<'_>) {
+    let place = subagent.place;
+    report.warning(Code::F0807, |file| {
+        let path = shorten(subagent.skill.as_str());
+        let message = words!(
+            "`{path}` has phases of its own; here it runs as one agent, without them",
+            "`{path}` 有自己的阶段；在这里作为一个代理运行，不执行那些阶段"
+        );
+        let hint = words!("move its phases into this skill", "把它的阶段移到本技能");
+        file.warning(Code::F0807, place, message).field("skill").hint(hint)
+    });
+}
+
+fn missing(subagent: &Subagent, looked_at: &[String], nearest: &[String], report: &mut Report<'_>) {
     at(report, subagent, Code::F0807, || {
         let path = shorten(subagent.skill.as_str());
         let places: Vec<String> = looked_at.iter().take(4).map(|place| format!("`{place}`")).collect();
@@ -99,10 +147,17 @@ fn missing(subagent: &Subagent, looked_at: &[String], report: &mut Report<'_>) {
                 "没有子技能 `{path}`：已查找 {places}"
             )
         };
-        (
-            message,
-            words!("create `{path}/SKILL.md` or correct the path", "创建 `{path}/SKILL.md`，或修正路径"),
-        )
+        let near: Vec<String> = nearest.iter().take(3).map(|name| format!("`{}`", shorten(name))).collect();
+        let near = near.join(", ");
+        let hint = if near.is_empty() {
+            words!("create `{path}/SKILL.md` or correct the path", "创建 `{path}/SKILL.md`，或修正路径")
+        } else {
+            words!(
+                "did you mean {near}? Or create `{path}/SKILL.md`",
+                "是不是 {near}？或者创建 `{path}/SKILL.md`"
+            )
+        };
+        (message, hint)
     });
 }
 

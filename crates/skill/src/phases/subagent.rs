@@ -314,7 +314,13 @@ fn schema(fields: &mut Fields<'_, '_, '_>) -> Option<serde_json::Value> {
         None => Some(to_json(&entry.value)),
     };
     match value {
-        Some(value) if value.is_object() || value.is_boolean() => Some(value),
+        Some(value) if value.is_object() || value.is_boolean() => {
+            if let Err(why) = crate::result_schema::check(&value) {
+                let (label, place) = (fields.label("schema"), place(entry));
+                fields.report.error(Code::F0813, |file| file.error(Code::F0813, place, why).field(label));
+            }
+            Some(value)
+        }
         _ => {
             fields.wrong_type("schema", entry, &words!("a JSON Schema (a map)", " JSON Schema（映射）"));
             None

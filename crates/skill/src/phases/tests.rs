@@ -11,7 +11,15 @@ fn skill_md(phases: &str, body: &str) -> String {
 /// Every path below `_sub/` exists, except `_sub/none`.
 fn files(path: &RelPath) -> SubSkill {
     match path.as_str() {
-        "_sub/none" => SubSkill::Missing { looked_at: vec!["daily/_sub/none/SKILL.md".into()] },
+        "_sub/none" => SubSkill::Missing {
+            looked_at: vec!["daily/_sub/none/SKILL.md".into()],
+            nearest: vec!["_sub/note".into()],
+        },
+        "_sub/loop" => {
+            SubSkill::Recursive { names: ["daily", "_sub/loop", "daily"].map(Into::into).to_vec() }
+        }
+        "_sub/deep" => SubSkill::TooDeep { names: vec!["x".into(); 9] },
+        "_sub/phased" => SubSkill::Phased { path: "daily/_sub/phased/SKILL.md".into(), text: String::new() },
         "_sub/link" => SubSkill::Unusable {
             path: "daily/_sub/link".into(),
             why: words!("link leads outside of the skill", "链接指向技能目录之外"),
@@ -208,7 +216,11 @@ fn ph7_sub_skills_are_inside_and_there() {
     one(&with("../../x"), Code::F0807, true, 7, "goes up");
     one(&with("/etc/x"), Code::F0807, true, 7, "absolute");
     one(&with("'C:\\x'"), Code::F0807, true, 7, "`C:\\x`");
-    one(&with("_sub/none"), Code::F0807, true, 7, "looked at `daily/_sub/none/SKILL.md`");
+    let missing = one(&with("_sub/none"), Code::F0807, true, 7, "looked at `daily/_sub/none/SKILL.md`");
+    assert!(hint(&missing).starts_with("did you mean `_sub/note`?"), "{}", hint(&missing));
+    one(&with("_sub/loop"), Code::F0807, true, 7, "leads back to itself: daily ──→ _sub/loop ──→ daily");
+    one(&with("_sub/deep"), Code::F0807, true, 7, "9 deep");
+    one(&with("_sub/phased"), Code::F0807, false, 7, "without them");
     one(&with("_sub/link"), Code::F0807, true, 7, "outside of the skill");
     one(&with("self"), Code::F0807, true, 7, "this skill itself");
     one("  - name: a\n    subagents:\n      - type: explore\n", Code::F0807, true, 7, "no `skill`");
@@ -464,8 +476,8 @@ fn a_side_file_is_read_in_place_of_the_frontmatter() {
     let both = text.replace("metadata:", "phases:\n  - {name: talk, inline: true}\nmetadata:");
     let (phased, found) =
         read(Source { path: "SKILL.md", text: &both, side_file: Some(("p", "phases: []")) }, &files);
-    assert!(phased.is_some());
-    assert_eq!((found[0].code, found[0].is_error()), (Code::F0801, false));
+    assert!(phased.is_none());
+    assert_eq!((found[0].code, found[0].is_error(), found.len()), (Code::F0801, true, 1));
     assert_eq!(side(&"#\n".repeat(crate::limits::PHASES_FILE_BYTES)).1[0].code, Code::F0812);
 }
 

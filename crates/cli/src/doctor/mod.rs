@@ -1,5 +1,7 @@
 //! `fugato doctor`: what this machine and project can do, and everything that is wrong, in one place.
 
+mod providers;
+
 use crate::app::{App, SkillSelection, env_var};
 use crate::error::{CliError, Outcome};
 use crate::printer::{paint, style};
@@ -14,30 +16,42 @@ use serde::Serialize;
 /// What this machine and project can do, and what is wrong.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
+    /// Write the files of all runs for other programs anew, from the log
+    #[arg(long)]
+    rebuild: bool,
     #[command(flatten)]
     selection: SkillSelection,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Health {
+pub enum Health {
     Ok,
     Warning,
     Error,
 }
 
 /// One line of the report.
-struct Finding {
-    name: &'static str,
-    health: Health,
-    words: Words,
+pub struct Finding {
+    pub name: &'static str,
+    pub health: Health,
+    pub words: Words,
 }
 
 pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
     let roots = app.roots(&args.selection, None)?;
     let inventory = app.discover(&roots).inventory;
-    let findings =
-        [home(app), state(app), skills(&inventory), index(&roots, app), interrupted_installs(&roots, app)];
+    let models = providers::look(app);
+    let (exports, rebuilt) = crate::rebuild::findings(args.rebuild, app)?;
+    let mut findings = vec![
+        home(app),
+        state(app),
+        skills(&inventory),
+        index(&roots, app),
+        interrupted_installs(&roots, app),
+        exports,
+    ];
+    findings.extend(models.findings());
     let failed = findings.iter().any(|finding| finding.health == Health::Error);
     if app.out.json {
         let lang = app.out.lang;
@@ -49,7 +63,13 @@ pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
                 })
             })
             .collect();
-        app.out.json(&serde_json::json!({"schema": "fugato.doctor/v1", "ok": !failed, "findings": items}))?;
+        let mut document = serde_json::json!({
+            "schema": "fugato.doctor/v1", "ok": !failed, "findings": items, "models": models.document(),
+        });
+        if let (Some(rebuilt), Some(fields)) = (&rebuilt, document.as_object_mut()) {
+            fields.insert("rebuilt".to_owned(), crate::rebuild::document(rebuilt, lang));
+        }
+        app.out.json(&document)?;
     } else {
         for finding in &findings {
             let mark = match (finding.health, app.out.lang) {
@@ -64,6 +84,7 @@ pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
             app.out.line(format!("{mark}  {text}"))?;
         }
         problems(&inventory, app)?;
+        crate::rebuild::problems(rebuilt.as_ref(), app)?;
     }
     Ok(if failed { Exit::Failed } else { Exit::Ok })
 }

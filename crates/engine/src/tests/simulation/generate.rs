@@ -112,6 +112,8 @@ fn work(dice: &mut Dice) -> Work {
         },
         4 | 5 => Work::Script {
             skill: "s".into(),
+            dir: None,
+            relevant: Vec::new(),
             entry: "main.sh".into(),
             class: *dice.pick(&[EffectClass::Read, EffectClass::Idempotent, EffectClass::Once]),
             instructions: "do".into(),

@@ -1,0 +1,30 @@
+//! `fugato run --detach`: a run that goes on when the terminal is closed. Another process of ours takes it over.
+
+use super::state;
+use crate::app::App;
+use crate::error::{CliError, Outcome};
+use fugato_model::{Exit, words};
+use std::fs::File;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+
+pub fn start(id: &str, app: &mut App) -> Outcome {
+    let dir = state(app).join("runs").join(id);
+    let log = dir.join("output.txt");
+    let opened = std::fs::create_dir_all(&dir).and_then(|()| File::create(&log));
+    let out = opened.map_err(|error| CliError::io("write", &log, &error))?;
+    let err = out.try_clone().map_err(|error| CliError::io("write", &log, &error))?;
+    let program = std::env::current_exe().map_err(|error| CliError::internal(&error))?;
+    let mut command = Command::new(program);
+    command.args(["resume", id, "--no-input"]).current_dir(&app.places.cwd);
+    // Its own group: a Ctrl-C here, or a closed terminal, is not meant for it.
+    command.process_group(0).stdin(Stdio::null()).stdout(out).stderr(err);
+    let child = command.spawn().map_err(|error| CliError::internal(&error))?;
+    let pid = child.id();
+    app.out.note(&words!(
+        "it works in the background (process {pid}). Watch it: fugato events {id} -f",
+        "已在后台运行（进程 {pid}）。查看：fugato events {id} -f"
+    ));
+    app.out.line(id)?;
+    Ok(Exit::Ok)
+}

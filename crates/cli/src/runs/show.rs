@@ -1,0 +1,211 @@
+//! `fugato runs show`: one run on one page, and what to type next.
+
+use super::listing::look;
+use super::reporter::{cost_words, duration, short};
+use super::{find, open, reader};
+use crate::app::App;
+use crate::error::{CliError, Outcome};
+use crate::printer::{paint, style};
+use crate::render::{Cell, Table};
+use clap::Args;
+use clap_complete::ArgValueCandidates;
+use fugato_engine::{Event, EventKind, Outcome as Ended, Run};
+use fugato_model::{Exit, Lang, Words, escape_for_terminal, words};
+use fugato_runtime::store::{RunRow, RunStatus};
+use std::collections::BTreeMap;
+
+/// Show one run.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// The run, or the beginning of its id [default: the newest]
+    #[arg(add = ArgValueCandidates::new(crate::complete::runs))]
+    run: Option<String>,
+}
+
+pub fn run(args: &ShowArgs, app: &mut App) -> Outcome {
+    let reader = reader(app)?;
+    let row = find(&reader, args.run.as_deref())?;
+    let (events, run) = open(&reader, &row)?;
+    let status = status_of(&row, &run);
+    let next = next(&row.id, &status, &run);
+    if app.out.json {
+        app.out.json(&document(&row, &run, &status, next.as_deref(), app.out.lang))?;
+        return Ok(Exit::Ok);
+    }
+    head(&row, &run, &status, app)?;
+    nodes(&events, &run, app)?;
+    variables(&run, app)?;
+    let open_questions = (0u32..).zip(&run.questions).filter(|(_, question)| question.answer.is_none());
+    for (number, question) in open_questions {
+        let text = escape_for_terminal(&question.text).into_owned();
+        app.out.line(format!("{} {text}  (#{number})", paint(style::WARN, "?")))?;
+    }
+    if let Some(next) = next {
+        app.out.note(&words!("next: {next}", "下一步：{next}"));
+    }
+    Ok(Exit::Ok)
+}
+
+/// The word for it: what the log says, unless its owner is gone.
+pub fn status_of(row: &RunRow, run: &Run) -> String {
+    match row.effective_status() {
+        RunStatus::Interrupted => "interrupted".to_owned(),
+        _ => run.status().to_owned(),
+    }
+}
+
+/// The command that goes on from here.
+pub fn next(id: &str, status: &str, run: &Run) -> Option<String> {
+    Some(match (status, &run.ended) {
+        ("interrupted" | "paused", _) => format!("fugato resume {id}"),
+        ("running", _) => format!("fugato events {id} -f"),
+        ("awaiting_input", _) => format!("fugato answer {id} TEXT"),
+        (_, Some((Ended::BudgetExhausted, ..))) => format!("fugato resume {id} --budget-tokens N"),
+        (_, Some((Ended::Failed | Ended::Aborted, ..))) => rerun_hint(run),
+        _ => format!("fugato trace {id}"),
+    })
+}
+
+/// How to go on after a failure: from the first phase that did not complete.
+pub fn rerun_hint(run: &Run) -> String {
+    let id = &run.spec.id;
+    let states = run.spec.plan.nodes.iter().zip(&run.nodes);
+    let mut failed = states.filter(|(_, state)| state.status == fugato_engine::NodeStatus::Failed);
+    let unfinished = |(_, state): &(_, &fugato_engine::NodeState)| {
+        !matches!(state.status, fugato_engine::NodeStatus::Done | fugato_engine::NodeStatus::Null)
+    };
+    let stopped = || run.spec.plan.nodes.iter().zip(&run.nodes).find(unfinished);
+    let phase = failed.next().or_else(stopped).map(|(plan, _)| plan.phase);
+    match phase.and_then(|phase| run.spec.plan.phases.get(phase as usize)) {
+        Some(phase) => format!("fugato rerun {id} --from {}", crate::render::shell_word(&phase.name)),
+        None => format!("fugato rerun {id}"),
+    }
+}
+
+fn head(row: &RunRow, run: &Run, status: &str, app: &mut App) -> Result<(), CliError> {
+    let lang = app.out.lang;
+    let reason = match (&run.ended, status) {
+        (Some((_, reason, _)), _) => reason.in_lang(lang).to_owned(),
+        (None, "interrupted") => words!("its process is gone", "其进程已不存在").in_lang(lang).to_owned(),
+        _ => String::new(),
+    };
+    let digest = run.spec.skill.digest.map(|digest| format!("  {}", digest.short())).unwrap_or_default();
+    let limits = &run.spec.limits;
+    let mut bounds = vec![match lang {
+        Lang::En => format!("{} at once, {} steps", limits.concurrent, limits.steps),
+        Lang::Zh => format!("同时 {} 个，{} 步", limits.concurrent, limits.steps),
+    }];
+    bounds.extend(limits.tokens.map(|tokens| match lang {
+        Lang::En => format!("{tokens} tokens"),
+        Lang::Zh => format!("{tokens} 词元"),
+    }));
+    bounds.extend(limits.micro_usd.map(dollars));
+    let (answers, tokens, cost) = (run.spent.answers, run.spent.tokens(), cost_words(run));
+    let bill = words!(
+        "{answers} model calls · {tokens} tokens · {cost}",
+        "模型调用 {answers} 次 · {tokens} 词元 · {cost}"
+    );
+    let mut table = Table::new(0).whole();
+    let mut field = |name: Words, cell: Cell| {
+        table.row([Cell::styled(style::DIM, name.in_lang(lang)), cell]);
+    };
+    field(words!("run", "运行"), Cell::styled(style::NAME, &row.id));
+    field(words!("status", "状态"), Cell::styled(look(status), format!("{status}  {reason}").trim_end()));
+    field(
+        words!("skill", "技能"),
+        Cell::new(format!("{}{digest}  {}", run.spec.skill.name, run.spec.skill.dir)),
+    );
+    let arguments = run.spec.context.get("ARGUMENTS").and_then(|value| value.as_str()).unwrap_or_default();
+    if !arguments.is_empty() {
+        field(words!("arguments", "参数"), Cell::new(arguments));
+    }
+    if let Some(parent) = &run.spec.parent {
+        field(words!("parent", "来自"), Cell::new(parent));
+    }
+    field(words!("model", "模型"), Cell::new(&run.spec.model));
+    field(words!("limits", "上限"), Cell::new(bounds.join(", ")));
+    field(words!("cost", "费用"), Cell::new(bill.in_lang(lang)));
+    let time = duration(row.updated_at.saturating_sub(row.created_at));
+    let count = row.last_seq;
+    let time = words!("{time}, {count} events", "{time}，{count} 个事件");
+    field(words!("time", "用时"), Cell::new(time.in_lang(lang)));
+    table.print(&mut app.out)
+}
+
+/// Every node below its phase.
+fn nodes(events: &[Event], run: &Run, app: &mut App) -> Result<(), CliError> {
+    let (lang, took) = (app.out.lang, durations(events));
+    let view = run.view(lang);
+    if view.nodes.is_empty() {
+        return Ok(());
+    }
+    app.out.line("")?;
+    let mut table = match lang {
+        Lang::En => Table::new(0).header(["NODE", "STATE", "TIME", "NOTE"]),
+        Lang::Zh => Table::new(0).header(["节点", "状态", "用时", "说明"]),
+    };
+    for node in &view.nodes {
+        let word = if node.reused { "reused" } else { node.status };
+        let time = took.get(node.id.as_str()).map(|ms| duration(*ms)).unwrap_or_default();
+        let attempt = if node.attempt > 1 { format!("({}) ", node.attempt) } else { String::new() };
+        let note = format!("{attempt}{}", node.message.as_deref().unwrap_or_default());
+        table.row([
+            Cell::styled(style::NAME, &node.id),
+            Cell::styled(look(word), word),
+            Cell::new(time),
+            Cell::new(note.lines().next().unwrap_or_default()),
+        ]);
+    }
+    table.print(&mut app.out)
+}
+
+fn variables(run: &Run, app: &mut App) -> Result<(), CliError> {
+    app.out.line("")?;
+    for (name, value) in &run.variables {
+        app.out.line(format!("{} = {}", paint(style::BOLD, name), short(value)))?;
+    }
+    Ok(())
+}
+
+/// How long each node took, all its attempts together.
+pub fn durations(events: &[Event]) -> BTreeMap<&str, i64> {
+    let mut plan: &[fugato_engine::PlanNode] = &[];
+    let mut began: BTreeMap<u32, i64> = BTreeMap::new();
+    let mut took: BTreeMap<&str, i64> = BTreeMap::new();
+    for event in events {
+        match &event.kind {
+            EventKind::RunCreated { spec } => plan = &spec.plan.nodes,
+            EventKind::NodeStarted { node, .. } => {
+                began.insert(*node, event.at);
+            }
+            EventKind::NodeCompleted { node, .. } | EventKind::NodeFailed { node, .. } => {
+                if let (Some(since), Some(node)) = (began.remove(node), plan.get(*node as usize)) {
+                    *took.entry(&node.id).or_default() += event.at.saturating_sub(since).max(0);
+                }
+            }
+            _ => {}
+        }
+    }
+    took
+}
+
+pub fn dollars(micro: u64) -> String {
+    format!("${}.{:04}", micro / 1_000_000, micro % 1_000_000 / 100)
+}
+
+/// What `run --json` prints, and what only the store knows.
+fn document(row: &RunRow, run: &Run, status: &str, next: Option<&str>, lang: Lang) -> serde_json::Value {
+    let mut document = super::drive::document(run, lang);
+    if let (Some(object), serde_json::Value::Object(more)) = (
+        document.as_object_mut(),
+        serde_json::json!({
+            "status": status, "title": run.spec.title, "parent": run.spec.parent, "model": run.spec.model,
+            "limits": run.spec.limits, "skill_dir": run.spec.skill.dir, "skill_digest": run.spec.skill.digest,
+            "context": run.spec.context, "started_at": row.created_at, "updated_at": row.updated_at,
+            "events": row.last_seq, "bytes": row.bytes, "next": next,
+        }),
+    ) {
+        object.extend(more);
+    }
+    document
+}

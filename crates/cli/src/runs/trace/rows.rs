@@ -1,0 +1,296 @@
+//! From the log to bars: when each node worked, waited or stood still, and the calls inside. Pure, one pass.
+
+use fugato_engine::{AfterFailure, Asked, Event, EventKind, Run};
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// Everything a waterfall shows.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Trace {
+    pub from: i64,
+    pub to: i64,
+    /// When another process took over.
+    pub resumed: Vec<i64>,
+    pub bars: Vec<Bar>,
+}
+
+/// One attempt of a node.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Bar {
+    pub id: String,
+    pub start: i64,
+    pub end: Option<i64>,
+    pub state: State,
+    pub attempt: u32,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub breaks: Vec<Break>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    #[default]
+    Running,
+    Done,
+    /// Failed, and nothing caught it.
+    Failed,
+    /// Failed; it was optional.
+    FailedOptional,
+    /// Failed; tried again in the main conversation.
+    FellBack,
+    /// The run ended first.
+    Stopped,
+    /// Not run: its result is the parent's.
+    Reused,
+}
+
+/// A time in which it did not work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Break {
+    pub why: Why,
+    pub start: i64,
+    pub end: Option<i64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// A person was asked.
+    Person,
+    /// No process owned the run.
+    Nobody,
+}
+
+/// A model or tool call.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Step {
+    pub kind: StepKind,
+    pub label: String,
+    pub start: i64,
+    pub end: Option<i64>,
+    pub failed: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepKind {
+    Model,
+    Tool,
+    Question,
+}
+
+impl Bar {
+    /// A clock that jumped gives no negative time.
+    pub fn took(&self, now: i64) -> i64 {
+        (self.end.unwrap_or(now) - self.start).max(0)
+    }
+}
+
+impl Trace {
+    pub fn of(events: &[Event], run: &Run) -> Self {
+        let mut reader = Reader { run, ..Reader::new(run) };
+        let from = events.first().map_or(0, |event| event.at);
+        reader.clock = from;
+        let reused = run.spec.plan.nodes.iter().filter(|node| run.spec.reused.contains_key(&node.id));
+        reader.bars.extend(reused.map(|node| Bar {
+            id: node.id.clone(),
+            start: from,
+            end: Some(from),
+            state: State::Reused,
+            ..Bar::default()
+        }));
+        for event in events {
+            let before = reader.clock;
+            // The order is the truth, the clock may have been set back: time never does.
+            reader.clock = before.max(event.at);
+            reader.event(&event.kind, before);
+        }
+        let to = reader.clock;
+        let is_over = run.ended.is_some();
+        for bar in reader.bars.iter_mut().filter(|bar| bar.state == State::Running && is_over) {
+            (bar.state, bar.end) = (State::Stopped, Some(to));
+            bar.breaks.iter_mut().for_each(|pause| pause.end = pause.end.or(Some(to)));
+            bar.steps.iter_mut().for_each(|step| step.end = step.end.or(Some(to)));
+        }
+        Self { from, to, resumed: reader.resumed, bars: reader.bars }
+    }
+}
+
+struct Reader<'r> {
+    run: &'r Run,
+    clock: i64,
+    bars: Vec<Bar>,
+    resumed: Vec<i64>,
+    /// Bar of a node at work.
+    open: HashMap<u32, usize>,
+    /// Bar each agent works for now.
+    agents: Vec<usize>,
+    /// Bar and step of a call under way.
+    calls: HashMap<(u32, u32, Option<u32>), (usize, usize)>,
+    questions: Vec<Option<(usize, Option<usize>)>>,
+}
+
+impl<'r> Reader<'r> {
+    fn new(run: &'r Run) -> Self {
+        Self {
+            run,
+            clock: 0,
+            bars: Vec::new(),
+            resumed: Vec::new(),
+            open: HashMap::new(),
+            agents: Vec::new(),
+            calls: HashMap::new(),
+            questions: Vec::new(),
+        }
+    }
+
+    fn event(&mut self, kind: &EventKind, before: i64) {
+        let now = self.clock;
+        match kind {
+            EventKind::NodeStarted { node, attempt, .. } => {
+                let id = self.run.plan_node(*node).map(|plan| plan.id.clone()).unwrap_or_default();
+                self.open.insert(*node, self.bars.len());
+                self.bars.push(Bar { id, start: now, attempt: *attempt, ..Bar::default() });
+            }
+            EventKind::NodeCompleted { node, .. } => self.end(*node, State::Done),
+            EventKind::NodeFailed { node, then, .. } => {
+                let state = match then {
+                    AfterFailure::Inline => State::FellBack,
+                    AfterFailure::Null => State::FailedOptional,
+                    AfterFailure::Abort => State::Failed,
+                };
+                self.end(*node, state);
+            }
+            EventKind::AgentStarted { agent, node, .. } => {
+                let bar = node.and_then(|node| self.open.get(&node).copied()).unwrap_or_else(|| {
+                    let id = agent.to_string();
+                    self.bars.push(Bar { id, start: now, attempt: 1, ..Bar::default() });
+                    self.bars.len() - 1
+                });
+                self.agents.push(bar);
+            }
+            EventKind::AgentContinued { agent, node, .. } => {
+                let bar = node.and_then(|node| self.open.get(&node).copied());
+                if let (Some(slot), Some(bar)) = (self.agents.get_mut(*agent as usize), bar) {
+                    *slot = bar;
+                }
+            }
+            EventKind::ModelRequested { agent, step, .. } => {
+                self.call((*agent, *step, None), StepKind::Model, self.model_of(*agent));
+            }
+            EventKind::ModelAnswered { agent, step, .. } => self.called((*agent, *step, None), false),
+            EventKind::ModelFailed { agent, step, .. } => self.called((*agent, *step, None), true),
+            EventKind::ToolRequested { agent, step, index, call, .. } => {
+                self.call((*agent, *step, Some(*index)), StepKind::Tool, call.name.clone());
+            }
+            EventKind::ToolCompleted { agent, step, index, is_error, .. } => {
+                self.called((*agent, *step, Some(*index)), *is_error);
+            }
+            EventKind::ToolUncertain { agent, step, index } => {
+                self.called((*agent, *step, Some(*index)), true);
+            }
+            EventKind::InputRequested { about, .. } => self.asked(*about),
+            EventKind::InputAnswered { question, .. } => self.answered(*question),
+            EventKind::RunRecovered { .. } => self.recovered(before),
+            EventKind::RunEnded { .. } => {
+                // A skill without phases has no node that ends: its agent's bar does.
+                let outcome = self.run.ended.as_ref().map(|(outcome, ..)| *outcome);
+                let state = match outcome {
+                    Some(fugato_engine::Outcome::Complete) => State::Done,
+                    Some(fugato_engine::Outcome::Failed) => State::Failed,
+                    _ => return,
+                };
+                if self.run.spec.single.is_some()
+                    && let Some(bar) = self.bars.first_mut()
+                {
+                    (bar.end, bar.state) = (Some(now), state);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn model_of(&self, agent: u32) -> String {
+        self.run.agents.get(agent as usize).map(|agent| agent.model.clone()).unwrap_or_default()
+    }
+
+    fn end(&mut self, node: u32, state: State) {
+        let now = self.clock;
+        if let Some(bar) = self.open.remove(&node).and_then(|at| self.bars.get_mut(at)) {
+            (bar.end, bar.state) = (Some(now), state);
+            bar.breaks.iter_mut().for_each(|pause| pause.end = pause.end.or(Some(now)));
+            bar.steps.iter_mut().for_each(|step| step.end = step.end.or(Some(now)));
+        }
+    }
+
+    fn call(&mut self, key: (u32, u32, Option<u32>), kind: StepKind, label: String) {
+        let start = self.clock;
+        let Some(at) = self.agents.get(key.0 as usize).copied() else { return };
+        let Some(bar) = self.bars.get_mut(at) else { return };
+        self.calls.insert(key, (at, bar.steps.len()));
+        bar.steps.push(Step { kind, label, start, end: None, failed: false });
+    }
+
+    fn called(&mut self, key: (u32, u32, Option<u32>), failed: bool) {
+        let Some((bar, step)) = self.calls.remove(&key) else { return };
+        if let Some(step) = self.bars.get_mut(bar).and_then(|bar| bar.steps.get_mut(step)) {
+            (step.end, step.failed) = (Some(self.clock), failed);
+        }
+    }
+
+    fn asked(&mut self, about: Asked) {
+        let start = self.clock;
+        let at = match about {
+            Asked::Agent { agent, .. } => self.agents.get(agent as usize).copied(),
+            Asked::Uncertain { node } => self.open.get(&node).copied(),
+        };
+        let waiting = at.and_then(|at| {
+            let bar = self.bars.get_mut(at)?;
+            bar.breaks.push(Break { why: Why::Person, start, end: None });
+            let step = matches!(about, Asked::Agent { .. }).then(|| {
+                bar.steps.push(Step {
+                    kind: StepKind::Question,
+                    label: "ask_user".into(),
+                    start,
+                    end: None,
+                    failed: false,
+                });
+                bar.steps.len() - 1
+            });
+            Some((at, step))
+        });
+        self.questions.push(waiting);
+    }
+
+    fn answered(&mut self, question: u32) {
+        let end = Some(self.clock);
+        let Some(Some((bar, step))) = self.questions.get(question as usize).copied() else { return };
+        let Some(bar) = self.bars.get_mut(bar) else { return };
+        let open = bar.breaks.iter_mut().find(|pause| pause.why == Why::Person && pause.end.is_none());
+        if let Some(pause) = open {
+            pause.end = end;
+        }
+        if let Some(step) = step.and_then(|step| bar.steps.get_mut(step)) {
+            step.end = end;
+        }
+    }
+
+    /// From the last sign of the old owner to the first of the new one nothing was done, except waiting for a person.
+    fn recovered(&mut self, before: i64) {
+        let now = self.clock;
+        self.resumed.push(now);
+        let at_work: Vec<usize> = if self.run.spec.single.is_some() {
+            (0..self.bars.len()).collect()
+        } else {
+            self.open.values().copied().collect()
+        };
+        for at in at_work {
+            let Some(bar) = self.bars.get_mut(at).filter(|bar| bar.end.is_none()) else { continue };
+            if bar.breaks.iter().all(|pause| pause.end.is_some()) {
+                bar.breaks.push(Break { why: Why::Nobody, start: before, end: Some(now) });
+            }
+        }
+    }
+}

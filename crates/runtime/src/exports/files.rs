@@ -1,0 +1,296 @@
+//! The directory of one run's exports: files replaced whole, files that grow by whole lines, and one writer at a time.
+//!
+//! Whatever is found there may be foreign, torn, missing or of the wrong kind. Nothing of it is trusted, followed or
+//! deleted: what is in the way of a repair goes to `.quarantine`.
+
+use super::tail::{self, Tail};
+use fugato_model::{Words, words};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Why an export could not be written. The run itself is never touched by it.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write `{}`: {error}", path.display())]
+pub struct ExportError {
+    pub path: PathBuf,
+    pub error: io::Error,
+}
+
+impl ExportError {
+    pub(super) fn at(path: &Path, error: io::Error) -> Self {
+        Self { path: path.to_owned(), error }
+    }
+
+    pub fn words(&self) -> Words {
+        let (path, error) = (self.path.display(), &self.error);
+        words!(
+            "the files for other programs are not up to date: {path}: {error}; the run itself goes on. When it is over: \
+             fugato doctor --rebuild",
+            "供其他程序读取的文件未能更新：{path}：{error}；运行本身不受影响。结束后可执行：fugato doctor --rebuild"
+        )
+    }
+}
+
+/// When must bytes be on the disk itself?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Durability {
+    /// Before a file takes its name.
+    Now,
+    /// Whoever takes the files over sees to it.
+    Later,
+}
+
+#[derive(Debug)]
+pub(super) struct Files {
+    dir: PathBuf,
+    durability: Durability,
+    tails: BTreeMap<PathBuf, Tail>,
+    pending: BTreeMap<PathBuf, Vec<u8>>,
+    pending_bytes: usize,
+    /// Appended to and not synced yet.
+    unsynced: BTreeSet<PathBuf>,
+    /// Directories with new names in them.
+    renamed: BTreeSet<PathBuf>,
+    /// Directories known to be there.
+    made: BTreeSet<PathBuf>,
+    /// Something is in the log and, by no fault of ours, not in a file.
+    pub lost: bool,
+    _turn: Option<File>,
+}
+
+/// Lines are handed to the system at the latest when this much waits.
+const MOST_PENDING: usize = 256 * 1024;
+/// Files appended to are synced at the latest when this many wait.
+const MOST_UNSYNCED: usize = 64;
+pub(super) const TEMPORARY: &str = ".fugato-export.";
+pub(super) const QUARANTINE: &str = ".quarantine";
+
+impl Files {
+    /// Takes the directory of a run. Refused while another writer has it.
+    pub fn open(dir: &Path) -> Result<Self, ExportError> {
+        let at = |error| ExportError::at(dir, error);
+        DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(at)?;
+        let turn = take_turn(dir)?;
+        remove_temporaries(dir);
+        Ok(Self::new(dir, Durability::Now, Some(turn)))
+    }
+
+    /// A new directory of our own, which nobody else knows.
+    pub fn stage(dir: &Path) -> Self {
+        Self::new(dir, Durability::Later, None)
+    }
+
+    fn new(dir: &Path, durability: Durability, turn: Option<File>) -> Self {
+        Self {
+            dir: dir.to_owned(),
+            durability,
+            tails: BTreeMap::new(),
+            pending: BTreeMap::new(),
+            pending_bytes: 0,
+            unsynced: BTreeSet::new(),
+            renamed: BTreeSet::new(),
+            made: BTreeSet::new(),
+            lost: false,
+            _turn: turn,
+        }
+    }
+
+    /// Queues one line, unless the file has it already.
+    pub fn append(&mut self, file: &str, seq: u64, line: &[u8]) -> Result<(), ExportError> {
+        let path = self.dir.join(file);
+        if !self.tails.contains_key(&path) {
+            let found = tail::look(&path);
+            self.lost |= found.is_err();
+            self.tails.insert(path.clone(), found.as_ref().map_or(Tail::BROKEN, |tail| *tail));
+            found.map_err(|error| ExportError::at(&path, error))?;
+        }
+        let Some(tail) = self.tails.get_mut(&path).filter(|tail| seq > tail.last_seq) else { return Ok(()) };
+        tail.last_seq = seq;
+        self.pending.entry(path).or_default().extend_from_slice(line);
+        self.pending_bytes += line.len();
+        if self.pending_bytes > MOST_PENDING { self.flush() } else { Ok(()) }
+    }
+
+    /// Hands all queued lines to the system. The first failure is told; the other files are written all the same.
+    pub fn flush(&mut self) -> Result<(), ExportError> {
+        self.pending_bytes = 0;
+        let mut first = Ok(());
+        for (path, bytes) in std::mem::take(&mut self.pending) {
+            let written = self.write_lines(&path, &bytes);
+            self.lost |= written.is_err();
+            first = first.and(written);
+        }
+        first
+    }
+
+    fn write_lines(&mut self, path: &Path, bytes: &[u8]) -> Result<(), ExportError> {
+        let at = |error| ExportError::at(path, error);
+        self.make_parent(path)?;
+        let mut file = open_to_append(path).map_err(at)?;
+        let expected = self.tails.get(path).map_or(0, |tail| tail.length);
+        let length = file.metadata().map_err(at)?.len();
+        if length == 0 {
+            self.renamed.extend(path.parent().map(Path::to_owned));
+        }
+        // Somebody else shortened it, or wrote to it: theirs stays, and ours begins on a line of its own.
+        self.lost |= length < expected;
+        if length > expected && !tail::ends_with_newline(&file).map_err(at)? {
+            file.write_all(b"\n").map_err(at)?;
+        }
+        file.write_all(bytes).map_err(at)?;
+        let length = file.metadata().map_err(at)?.len();
+        if let Some(tail) = self.tails.get_mut(path) {
+            tail.length = length;
+        }
+        if self.durability == Durability::Now {
+            self.unsynced.insert(path.to_owned());
+            if self.unsynced.len() > MOST_UNSYNCED {
+                return self.sync_lines();
+            }
+        }
+        Ok(())
+    }
+
+    /// Replaces a file as a whole; one that has this content already is left alone.
+    pub fn replace(&mut self, file: &str, bytes: &[u8], durability: Durability) -> Result<(), ExportError> {
+        let path = self.dir.join(file);
+        let replaced = self.replace_at(&path, bytes, durability);
+        self.lost |= replaced.is_err();
+        replaced
+    }
+
+    fn replace_at(&mut self, path: &Path, bytes: &[u8], durability: Durability) -> Result<(), ExportError> {
+        self.make_parent(path)?;
+        if has_content(path, bytes) {
+            return Ok(());
+        }
+        let at = |error| ExportError::at(path, error);
+        let parent = path.parent().unwrap_or(&self.dir);
+        let mut temporary = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(parent).map_err(at)?;
+        temporary.write_all(bytes).map_err(at)?;
+        if self.durability == Durability::Now && durability == Durability::Now {
+            temporary.as_file().sync_all().map_err(at)?;
+            self.renamed.insert(parent.to_owned());
+        }
+        temporary.persist(path).map(drop).map_err(|error| at(error.error))
+    }
+
+    /// Every new name survives a power cut. A file system that cannot sync a directory has no such promise to keep.
+    pub fn sync_names(&mut self) {
+        for dir in std::mem::take(&mut self.renamed) {
+            if self.durability == Durability::Now {
+                let _ = File::open(&dir).and_then(|dir| dir.sync_all());
+            }
+        }
+    }
+
+    /// Every line survives a power cut.
+    pub fn sync_lines(&mut self) -> Result<(), ExportError> {
+        for path in std::mem::take(&mut self.unsynced) {
+            open_to_append(&path)
+                .and_then(|file| file.sync_data())
+                .map_err(|error| ExportError::at(&path, error))?;
+        }
+        Ok(())
+    }
+
+    /// What stands in a small file now; `None` when it is missing, large or not a file.
+    pub fn read_small(&self, file: &str) -> Option<Vec<u8>> {
+        read_file(&self.dir.join(file), 64 * 1024)
+    }
+
+    /// Keeps a copy of what stands in a file that is about to be replaced.
+    pub fn keep_copy(&self, file: &str, bytes: &[u8]) -> Result<(), ExportError> {
+        let path = self.dir.join(file);
+        tail::quarantine_bytes(&path, &mut io::Cursor::new(bytes))
+            .map_err(|error| ExportError::at(&path, error))
+    }
+
+    fn make_parent(&mut self, path: &Path) -> Result<(), ExportError> {
+        let Some(parent) = path.parent().filter(|parent| !self.made.contains(*parent)) else { return Ok(()) };
+        let inside = parent.strip_prefix(&self.dir).unwrap_or(Path::new(""));
+        let mut dir = self.dir.clone();
+        for part in inside.components() {
+            let above = dir.clone();
+            dir.push(part);
+            if make_dir(&dir)? {
+                self.renamed.insert(above);
+            } else {
+                remove_temporaries(&dir);
+            }
+        }
+        self.made.insert(parent.to_owned());
+        Ok(())
+    }
+}
+
+/// Makes one directory; `false`: it was there. A link to a directory is not one: it could lead anywhere.
+pub(super) fn make_dir(dir: &Path) -> Result<bool, ExportError> {
+    match DirBuilder::new().mode(0o700).create(dir) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => match fs::symlink_metadata(dir) {
+            Ok(found) if found.is_dir() => Ok(false),
+            Ok(_) => Err(ExportError::at(dir, ErrorKind::NotADirectory.into())),
+            Err(error) => Err(ExportError::at(dir, error)),
+        },
+        Err(error) => Err(ExportError::at(dir, error)),
+    }
+}
+
+/// One writer for each run's directory, whoever it is; the turn ends with the file, at the latest with the process.
+pub(super) fn take_turn(dir: &Path) -> Result<File, ExportError> {
+    let turn = File::open(dir).map_err(|error| ExportError::at(dir, error))?;
+    for _ in 0..TRIES {
+        match turn.try_lock() {
+            // A process that another thread is just starting holds copies of our files for a moment.
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(10)),
+            // Some network file systems have no locks; the lease of the run is what really keeps writers apart.
+            Ok(()) | Err(TryLockError::Error(_)) => return Ok(turn),
+        }
+    }
+    Err(ExportError::at(dir, ErrorKind::ResourceBusy.into()))
+}
+
+const TRIES: u32 = 30;
+
+/// What a writer that was killed left; only names of our own making.
+pub(super) fn remove_temporaries(dir: &Path) {
+    remove_temporaries_but(dir, Path::new(""));
+}
+
+pub(super) fn remove_temporaries_but(dir: &Path, spared: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let ours = entry.file_name().to_string_lossy().starts_with(TEMPORARY) && entry.path() != spared;
+        match entry.file_type() {
+            Ok(kind) if ours && kind.is_file() => drop(fs::remove_file(entry.path())),
+            Ok(kind) if ours && kind.is_dir() => drop(fs::remove_dir_all(entry.path())),
+            _ => {}
+        }
+    }
+}
+
+/// Never follows a link, never waits for the other end of a pipe.
+fn open_to_append(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).read(true).create(true).mode(0o600).custom_flags(tail::CAREFULLY);
+    let file = options.open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(ErrorKind::InvalidInput.into()) }
+}
+
+fn has_content(path: &Path, bytes: &[u8]) -> bool {
+    let same_size = |found: fs::Metadata| found.is_file() && found.len() == bytes.len() as u64;
+    fs::symlink_metadata(path).is_ok_and(same_size)
+        && read_file(path, bytes.len()).is_some_and(|found| found == bytes)
+}
+
+pub(super) fn read_file(path: &Path, most: usize) -> Option<Vec<u8>> {
+    use std::io::Read as _;
+    let file = tail::open_carefully(path).ok()?;
+    let mut bytes = Vec::new();
+    file.take(most as u64 + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() <= most).then_some(bytes)
+}

@@ -1,0 +1,464 @@
+//! From events to what the files say: small facts about each agent, and the lines to append.
+//!
+//! Cost follows the event. Nothing of a conversation, a result or a variable stays here; the same log gives the same
+//! files, whoever folds it and whenever.
+
+use super::graph;
+use super::lines::{self, Directive};
+use super::record::{Around, Record, Stage};
+use super::sentence::{self, cut, cut_to};
+use super::status::RunWord;
+use fugato_engine::{AfterFailure, Asked, Event, EventKind, Outcome, RunSpec, Target, Verb, Verdict, Work};
+use fugato_model::Words;
+use serde_json::value::RawValue;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A file that grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Log {
+    Stream(u32),
+    Inbox(u32),
+    Outbox(u32),
+    Control,
+}
+
+/// Does anybody work on the run?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    Here,
+    Gone,
+}
+
+#[derive(Debug)]
+pub(super) struct Fold {
+    pub id: String,
+    pub seq: u64,
+    pub started_at: i64,
+    /// Never goes back, whatever the machine's clock does: durations made of exported times are not negative.
+    pub clock: i64,
+    pub generation: u64,
+    pub records: Vec<Record>,
+    pub dependencies: Box<RawValue>,
+    pub phases: Vec<Arc<str>>,
+    /// The newest directive.
+    pub directive: Option<Directive>,
+    /// Records whose `status.json` is not what it should be.
+    pub stale: Vec<u32>,
+    pub ended: Option<(Outcome, Words, i64)>,
+    by_id: HashMap<Arc<str>, u32>,
+    /// Record of each node; joints have none.
+    nodes: Vec<Option<u32>>,
+    agents: Vec<Agent>,
+    questions: Vec<Asker>,
+    verbs: Vec<Verb>,
+    held: bool,
+    paused: u32,
+}
+
+/// An agent of the engine. Several nodes may be one agent's work in turn.
+#[derive(Debug)]
+struct Agent {
+    record: u32,
+    /// The node it works on, when that is a record of its own.
+    node: Option<u32>,
+    live: bool,
+}
+
+/// Whose record says that it waits for an answer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Asker {
+    agent: Option<u32>,
+    node: Option<u32>,
+}
+
+impl Fold {
+    /// The exports of a run right after its first event. `None`: that event is not `run.created`.
+    pub fn created(event: &Event) -> Option<Self> {
+        let EventKind::RunCreated { spec } = &event.kind else { return None };
+        let mut fold = Self {
+            id: spec.id.clone(),
+            seq: event.seq,
+            started_at: event.at,
+            clock: event.at,
+            generation: 0,
+            records: Vec::with_capacity(spec.plan.nodes.len()),
+            dependencies: graph::dependencies(&spec.plan),
+            phases: spec.plan.phases.iter().map(|phase| phase.name.as_str().into()).collect(),
+            directive: None,
+            stale: Vec::new(),
+            ended: None,
+            by_id: HashMap::with_capacity(spec.plan.nodes.len()),
+            nodes: Vec::with_capacity(spec.plan.nodes.len()),
+            agents: Vec::new(),
+            questions: Vec::new(),
+            verbs: Vec::new(),
+            held: false,
+            paused: 0,
+        };
+        fold.plan(spec);
+        Some(fold)
+    }
+
+    fn plan(&mut self, spec: &RunSpec) {
+        let mut roles: HashMap<&str, Arc<str>> = HashMap::new();
+        for node in &spec.plan.nodes {
+            let (role, task, speaks) = match &node.work {
+                Work::Gate => {
+                    self.nodes.push(None);
+                    continue;
+                }
+                Work::Agent { agent_type, skill, .. } => (agent_type.as_str(), skill.clone(), true),
+                Work::Script { skill, entry, .. } => ("script", format!("{skill}/{entry}"), true),
+                Work::Inline { .. } => ("inline", node.id.clone(), true),
+                Work::Noop => ("noop", String::new(), false),
+            };
+            let role = roles.entry(role).or_insert_with(|| role.into()).clone();
+            let record = self.add(Record::new(node.id.as_str().into(), role, &cut(&task), Some(node.phase)));
+            let (is_reused, now) = (spec.reused.contains_key(&node.id), self.clock);
+            self.with(record, |record| {
+                record.speaks = speaks;
+                if is_reused {
+                    record.end(Stage::Done, now);
+                }
+            });
+            self.nodes.push(Some(record));
+        }
+    }
+
+    fn add(&mut self, record: Record) -> u32 {
+        let at = u32::try_from(self.records.len()).unwrap_or(u32::MAX);
+        self.by_id.insert(record.id.clone(), at);
+        self.records.push(record);
+        self.stale.push(at);
+        at
+    }
+
+    /// Folds one event; `append` gets each line it makes, at most one for each file.
+    pub fn apply(&mut self, event: &Event, append: &mut dyn FnMut(Log, Vec<u8>)) {
+        self.seq = event.seq;
+        self.clock = self.clock.max(event.at);
+        self.change(event, append);
+        if let Some(record) = self.speaker(&event.kind)
+            && let Some(sentence) = sentence::of_event(&event.kind, |generation| self.verb(generation))
+        {
+            let line = lines::stream(event.seq, self.clock, &sentence);
+            append(Log::Stream(record), line);
+            let clock = self.clock;
+            self.with(record, |record| {
+                record.heartbeat = Some(clock);
+                record.heard = true;
+                record.progress = cut_to(&sentence.words.en, 60).into();
+            });
+        }
+    }
+
+    fn change(&mut self, event: &Event, append: &mut dyn FnMut(Log, Vec<u8>)) {
+        let now = self.clock;
+        match &event.kind {
+            EventKind::NodeStarted { node, .. } => self.with_node(*node, |record| record.begin(now)),
+            EventKind::NodeCompleted { node, warnings, .. } => {
+                let stage = if warnings.is_empty() { Stage::Done } else { Stage::Concerns };
+                self.with_node(*node, |record| record.end(stage, now));
+            }
+            EventKind::NodeFailed { node, then, .. } => self.with_node(*node, |record| match then {
+                AfterFailure::Inline => record.stage = Stage::Pending,
+                // Who was cancelled did not fail by itself.
+                AfterFailure::Null | AfterFailure::Abort if record.stage == Stage::Cancelled => {}
+                AfterFailure::Null | AfterFailure::Abort => record.end(Stage::Failed, now),
+            }),
+            EventKind::AgentStarted { agent, node, agent_type, prompt, .. } => {
+                let record = match self.by_id.get(&agent.0) {
+                    Some(record) => *record,
+                    None => {
+                        self.add(Record::new(agent.0.clone(), agent_type.as_str().into(), &cut(prompt), None))
+                    }
+                };
+                let node = self.other_record(*node, record);
+                self.agents.push(Agent { record, node, live: true });
+                self.with(record, |record| record.begin(now));
+            }
+            EventKind::AgentContinued { agent, node, .. } => {
+                let Some(record) = self.record_of(*agent) else { return };
+                let node = self.other_record(*node, record);
+                if let Some(agent) = self.agents.get_mut(*agent as usize) {
+                    (agent.node, agent.live) = (node, true);
+                }
+                self.with(record, |record| record.begin(now));
+            }
+            EventKind::AgentStopped { agent, verdict } => self.stopped(*agent, verdict),
+            EventKind::InputRequested { about, .. } => self.asked(*about),
+            EventKind::InputAnswered { question, .. } => self.answered(*question),
+            EventKind::MessageSent { to, from, text } => self.message(event.seq, *to, from, text, append),
+            EventKind::DirectiveRecorded { generation, verb, target, text } => {
+                let directive = Directive::new(*generation, *verb, target, text.as_deref());
+                append(Log::Control, lines::directive(event.seq, now, event.by, &directive));
+                self.directed(*generation, *verb, target);
+                self.directive = Some(directive);
+            }
+            EventKind::DirectiveApplied { generation, agent } => {
+                let Some(record) = self.record_of(*agent) else { return };
+                self.with(record, |record| record.acked = record.acked.max(*generation));
+                let id = self.id_of(record);
+                append(Log::Control, lines::applied(event.seq, now, *generation, &id));
+            }
+            EventKind::DirectiveRefused { generation, reason } => {
+                append(Log::Control, lines::refused(event.seq, now, *generation, reason));
+            }
+            EventKind::RunEnded { outcome, reason, .. } => {
+                self.ended = Some((*outcome, reason.clone(), now));
+                self.all_stale();
+            }
+            EventKind::LimitsRaised { .. } => {
+                if matches!(self.ended, Some((Outcome::BudgetExhausted, ..))) {
+                    self.ended = None;
+                    self.all_stale();
+                }
+            }
+            EventKind::NodeRestarted { node } => {
+                self.with_node(*node, |record| record.stage = Stage::Pending);
+            }
+            EventKind::RunCreated { .. }
+            | EventKind::RunRecovered { .. }
+            | EventKind::NodeUncertain { .. }
+            | EventKind::NodeWarned { .. }
+            | EventKind::NodePrinted { .. }
+            | EventKind::AgentCompacted { .. }
+            | EventKind::RepairAsked { .. }
+            | EventKind::ToolRefused { .. }
+            | EventKind::SkillUsed { .. }
+            | EventKind::TimerFired { .. }
+            | EventKind::ModelRetried { .. }
+            | EventKind::ModelRequested { .. }
+            | EventKind::ModelAnswered { .. }
+            | EventKind::ModelFailed { .. }
+            | EventKind::ToolRequested { .. }
+            | EventKind::ToolCompleted { .. }
+            | EventKind::ToolUncertain { .. } => {}
+        }
+    }
+
+    fn stopped(&mut self, agent: u32, verdict: &Verdict) {
+        let Some(stopped) = self.agents.get_mut(agent as usize) else { return };
+        stopped.live = false;
+        let (record, now) = (stopped.record, self.clock);
+        let is_node = self.is_node(record);
+        let was_paused = self.records.get(record as usize).is_some_and(|record| record.paused);
+        self.paused -= u32::from(was_paused).min(self.paused);
+        self.with(record, |record| match verdict {
+            Verdict::Cancelled => record.end(Stage::Cancelled, now),
+            // Whether a node's work is good is the node's next event.
+            _ if is_node => (record.paused, record.questions) = (false, 0),
+            Verdict::Submitted { .. } | Verdict::Answered { .. } => record.end(Stage::Done, now),
+            Verdict::LimitReached { text, .. } if !text.is_empty() => record.end(Stage::Concerns, now),
+            Verdict::LimitReached { .. } | Verdict::Failed { .. } => record.end(Stage::Failed, now),
+        });
+    }
+
+    fn asked(&mut self, about: Asked) {
+        let asker = match about {
+            Asked::Agent { agent, .. } => {
+                let agent = self.agents.get(agent as usize);
+                Asker { agent: agent.map(|agent| agent.record), node: agent.and_then(|agent| agent.node) }
+            }
+            Asked::Uncertain { node } => Asker { agent: self.node_record(node), node: None },
+        };
+        self.questions.push(asker);
+        for record in [asker.agent, asker.node].into_iter().flatten() {
+            self.with(record, |record| record.questions += 1);
+        }
+    }
+
+    fn answered(&mut self, question: u32) {
+        let asker = self.questions.get(question as usize).copied().unwrap_or_default();
+        for record in [asker.agent, asker.node].into_iter().flatten() {
+            self.with(record, |record| record.questions = record.questions.saturating_sub(1));
+        }
+    }
+
+    fn message(&mut self, seq: u64, to: u32, from: &str, text: &str, append: &mut dyn FnMut(Log, Vec<u8>)) {
+        let Some(record) = self.record_of(to) else { return };
+        let to = self.id_of(record);
+        // A redirect reaches its agent as a message, wrapped in words for the model; programs get the instruction alone.
+        let acked = self.records.get(record as usize).map_or(0, |record| record.acked);
+        let instruction = self
+            .directive
+            .as_ref()
+            .filter(|newest| newest.verb == Verb::Redirect && newest.generation > acked && from == "user")
+            .map(|newest| newest.message.as_str())
+            .filter(|instruction| text.ends_with(instruction));
+        let line = lines::message(seq, self.clock, from, &to, text, instruction);
+        if let Some(sender) = self.by_id.get(from) {
+            append(Log::Outbox(*sender), line.clone());
+        }
+        append(Log::Inbox(record), line);
+    }
+
+    fn directed(&mut self, generation: u64, verb: Verb, target: &Target) {
+        self.generation = generation;
+        // Generations count up by one; a gap would only cost a sentence its verb.
+        self.verbs.push(verb);
+        let paused = match verb {
+            Verb::Pause => true,
+            Verb::Resume => false,
+            Verb::Cancel | Verb::Redirect | Verb::Restart => return,
+        };
+        let records: Vec<u32> = match target {
+            Target::All => {
+                self.held = paused;
+                self.agents.iter().filter(|agent| agent.live).map(|agent| agent.record).collect()
+            }
+            Target::Agent(path) => {
+                let works = |record: &u32| {
+                    self.records.get(*record as usize).is_some_and(|record| record.stage == Stage::Working)
+                };
+                self.by_id.get(&path.0).copied().filter(works).into_iter().collect()
+            }
+        };
+        for record in records {
+            let before = self.records.get(record as usize).is_some_and(|record| record.paused);
+            match (before, paused) {
+                (false, true) => self.paused += 1,
+                (true, false) => self.paused = self.paused.saturating_sub(1),
+                _ => {}
+            }
+            self.with(record, |record| record.paused = paused);
+        }
+    }
+
+    /// How the run stands, and why if it does not go on.
+    pub fn standing(&self, owner: Owner) -> (RunWord, Option<&Words>) {
+        match (&self.ended, owner) {
+            (Some((Outcome::Complete, ..)), _) => (RunWord::Complete, None),
+            (Some((Outcome::Failed, reason, _)), _) => (RunWord::Failed, Some(reason)),
+            (Some((Outcome::Aborted, reason, _)), _) => (RunWord::Aborted, Some(reason)),
+            // It waits for a larger budget, and `resume` continues it.
+            (Some((Outcome::BudgetExhausted, reason, _)), _) => (RunWord::Interrupted, Some(reason)),
+            (None, _) if self.held || self.paused > 0 => (RunWord::Paused, None),
+            (None, Owner::Gone) if !self.waits_for_a_person() => (RunWord::Interrupted, None),
+            (None, _) => (RunWord::Running, None),
+        }
+    }
+
+    pub fn around(&self, owner: Owner) -> Around {
+        match (&self.ended, owner) {
+            (Some((Outcome::Complete | Outcome::Failed | Outcome::Aborted, _, at)), _) => Around::Over(*at),
+            (Some((Outcome::BudgetExhausted, ..)), _) | (None, Owner::Gone) => Around::Held,
+            (None, Owner::Here) => Around::Live,
+        }
+    }
+
+    /// A question is open and nobody works meanwhile: such a run needs no living process.
+    fn waits_for_a_person(&self) -> bool {
+        let at_work = |record: &Record| record.stage == Stage::Working;
+        let mut working = self.records.iter().filter(|record| at_work(record)).peekable();
+        working.peek().is_some() && working.all(|record| record.questions > 0)
+    }
+
+    /// Every agent that has not ended looks different now.
+    pub fn all_stale(&mut self) {
+        for at in 0..u32::try_from(self.records.len()).unwrap_or(u32::MAX) {
+            if self.records.get(at as usize).is_some_and(|record| !record.is_over()) {
+                self.with(at, |_| {});
+            }
+        }
+    }
+
+    /// Whose stream an event belongs to.
+    fn speaker(&self, kind: &EventKind) -> Option<u32> {
+        let record = match kind {
+            // An agent's own start and end say more than those of the node it was made for.
+            EventKind::NodeStarted { node, .. } => {
+                self.node_record(*node).filter(|record| !self.is_agent(*record))
+            }
+            EventKind::AgentStopped { agent, verdict } => {
+                let record = self.record_of(*agent);
+                record.filter(|record| *verdict == Verdict::Cancelled || !self.is_node(*record))
+            }
+            EventKind::NodeCompleted { node, .. }
+            | EventKind::NodeFailed { node, .. }
+            | EventKind::NodeWarned { node, .. }
+            | EventKind::NodePrinted { node, .. }
+            | EventKind::NodeRestarted { node }
+            | EventKind::NodeUncertain { node } => self.node_record(*node),
+            EventKind::AgentStarted { agent, .. } => self.by_id.get(&agent.0).copied(),
+            EventKind::AgentContinued { agent, .. }
+            | EventKind::ModelRequested { agent, .. }
+            | EventKind::ModelAnswered { agent, .. }
+            | EventKind::ModelFailed { agent, .. }
+            | EventKind::ModelRetried { agent, .. }
+            | EventKind::ToolRequested { agent, .. }
+            | EventKind::ToolCompleted { agent, .. }
+            | EventKind::ToolUncertain { agent, .. }
+            | EventKind::ToolRefused { agent, .. }
+            | EventKind::AgentCompacted { agent, .. }
+            | EventKind::RepairAsked { agent, .. }
+            | EventKind::SkillUsed { agent, .. }
+            | EventKind::DirectiveApplied { agent, .. }
+            | EventKind::MessageSent { to: agent, .. } => self.record_of(*agent),
+            EventKind::InputRequested { .. } => self.questions.last().and_then(|asker| asker.agent),
+            EventKind::InputAnswered { question, .. } => {
+                self.questions.get(*question as usize).and_then(|asker| asker.agent)
+            }
+            EventKind::RunCreated { .. }
+            | EventKind::RunRecovered { .. }
+            | EventKind::LimitsRaised { .. }
+            | EventKind::TimerFired { .. }
+            | EventKind::RunEnded { .. }
+            | EventKind::DirectiveRecorded { .. }
+            | EventKind::DirectiveRefused { .. } => None,
+        };
+        record.filter(|record| self.records.get(*record as usize).is_some_and(|record| record.speaks))
+    }
+
+    pub fn phase_of(&self, record: &Record) -> &str {
+        record.phase.and_then(|phase| self.phases.get(phase as usize)).map_or("", |phase| phase)
+    }
+
+    fn id_of(&self, record: u32) -> Arc<str> {
+        self.records.get(record as usize).map_or_else(|| "".into(), |record| record.id.clone())
+    }
+
+    fn record_of(&self, agent: u32) -> Option<u32> {
+        self.agents.get(agent as usize).map(|agent| agent.record)
+    }
+
+    fn node_record(&self, node: u32) -> Option<u32> {
+        self.nodes.get(node as usize).copied().flatten()
+    }
+
+    fn other_record(&self, node: Option<u32>, record: u32) -> Option<u32> {
+        node.and_then(|node| self.node_record(node)).filter(|node| *node != record)
+    }
+
+    /// Is it a node of the plan?
+    fn is_node(&self, record: u32) -> bool {
+        self.records.get(record as usize).is_some_and(|record| record.phase.is_some())
+    }
+
+    /// Does an agent of its own do its work?
+    fn is_agent(&self, record: u32) -> bool {
+        let role = self.records.get(record as usize).map(|record| &*record.role);
+        !matches!(role, None | Some("script" | "inline" | "noop"))
+    }
+
+    fn verb(&self, generation: u64) -> Option<Verb> {
+        let at = usize::try_from(generation.checked_sub(1)?).ok()?;
+        self.verbs.get(at).copied()
+    }
+
+    fn with_node(&mut self, node: u32, change: impl FnOnce(&mut Record)) {
+        if let Some(record) = self.node_record(node) {
+            self.with(record, change);
+        }
+    }
+
+    fn with(&mut self, record: u32, change: impl FnOnce(&mut Record)) {
+        let Some(found) = self.records.get_mut(record as usize) else { return };
+        change(found);
+        if !found.stale {
+            found.stale = true;
+            self.stale.push(record);
+        }
+    }
+}

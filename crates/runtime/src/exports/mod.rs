@@ -1,0 +1,36 @@
+//! The files of runs for other programs: `run.json`, `status.json`, `stream.jsonl`, inboxes, outboxes and directives.
+//!
+//! Exports are views and never the truth. They are written from the committed log by one thread per run, can be deleted,
+//! torn or replaced without harm, and are rebuilt from the log. What others write there is parsed in [`foreign`] and
+//! acted upon elsewhere: nothing in this room changes a run.
+
+mod exporter;
+mod files;
+mod fold;
+pub mod foreign;
+mod glance;
+mod graph;
+mod lines;
+mod moment;
+mod name;
+mod pointer;
+mod rebuild;
+mod record;
+mod render;
+mod sentence;
+mod status;
+mod tail;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use exporter::Exporter;
+pub use files::ExportError;
+pub use foreign::{
+    Foreign, ForeignRun, Lines, read_control_json, read_jsonl, read_run_json, read_status_json,
+};
+pub use moment::timestamp;
+pub use name::{agent_dir, agent_of_dir};
+pub use pointer::{point_at, pointed_at};
+pub use rebuild::{Compared, Rebuilt, compare, rebuild};
+pub use status::{Action, AgentWord, MessageType, RunWord};

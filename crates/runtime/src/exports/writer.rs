@@ -1,0 +1,182 @@
+//! One run's log, read from the store and written as files. The store is the only source: what is exported was committed,
+//! without the secrets that the store removed, and the same whether it is exported live, after a crash or years later.
+
+use super::files::{Durability, ExportError, Files};
+use super::fold::{Fold, Log, Owner};
+use super::foreign;
+use super::glance;
+use super::render;
+use crate::runs::{JournalError, decode};
+use crate::store::Reader;
+use fugato_model::Words;
+use std::ops::ControlFlow;
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WriteError {
+    #[error(transparent)]
+    Log(#[from] JournalError),
+    #[error(transparent)]
+    File(#[from] ExportError),
+}
+
+impl WriteError {
+    pub fn words(&self) -> Words {
+        match self {
+            Self::File(error) => error.words(),
+            Self::Log(JournalError::Store(error)) => error.words(),
+            Self::Log(error) => fugato_model::words!("{error}", "{error}"),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Writer {
+    run: String,
+    files: Files,
+    fold: Option<Fold>,
+    /// Whose absence or presence the files on the disk show.
+    shown: Option<Owner>,
+    shown_seq: u64,
+    shown_generation: u64,
+    /// What this writer put into `control.json`.
+    control: Vec<u8>,
+}
+
+/// In larger plans an agent gets its directory when it first says something: ten thousand directories that all say
+/// "pending" help nobody and would be the slowest part of a run.
+pub(super) const EAGER: usize = 2000;
+
+impl Writer {
+    pub fn new(run: &str, files: Files) -> Self {
+        Self {
+            run: run.to_owned(),
+            files,
+            fold: None,
+            shown: None,
+            shown_seq: 0,
+            shown_generation: 0,
+            control: Vec::new(),
+        }
+    }
+
+    /// Something that is in the log is missing from a file.
+    pub fn has_lost_something(&self) -> bool {
+        self.files.lost
+    }
+
+    /// Brings the files to the end of the log. The first failure is told; what can be written is written.
+    pub fn pass(&mut self, reader: &Reader, owner: Owner) -> Result<(), WriteError> {
+        let read = self.read(reader);
+        let lines = self.files.flush();
+        let documents = self.documents(owner);
+        read?;
+        lines?;
+        Ok(documents?)
+    }
+
+    /// Every line and every name is on the disk itself. Until then a power cut may bring back an older file, never half
+    /// a one.
+    pub fn sync(&mut self) -> Result<(), WriteError> {
+        self.files.sync_names();
+        Ok(self.files.sync_lines()?)
+    }
+
+    fn read(&mut self, reader: &Reader) -> Result<(), WriteError> {
+        let Self { fold, files, run, .. } = self;
+        let from = fold.as_ref().map_or(1, |fold| fold.seq + 1);
+        let mut failed: Result<(), WriteError> = Ok(());
+        let events = reader.events(run, from, u64::MAX).map_err(JournalError::from)?;
+        let visited = events.visit(|seq, bytes| {
+            let event = match glance::at(bytes).map_or_else(|| decode(seq, bytes, reader), Ok) {
+                Ok(event) => event,
+                Err(error) => {
+                    failed = Err(error.into());
+                    return ControlFlow::Break(());
+                }
+            };
+            let Some(fold) = fold else {
+                *fold = Fold::created(&event);
+                return if fold.is_some() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
+            };
+            let mut lines = Vec::new();
+            fold.apply(&event, &mut |log, line| lines.push((log, line)));
+            for (log, line) in lines {
+                let appended = files.append(&file_of(fold, log), seq, &line);
+                if let (Err(error), Ok(())) = (appended, &failed) {
+                    failed = Err(error.into());
+                }
+            }
+            ControlFlow::Continue(())
+        });
+        visited.map_err(JournalError::from)?;
+        failed
+    }
+
+    /// Agents first, the run last: whoever finds the run complete finds its agents so.
+    fn documents(&mut self, owner: Owner) -> Result<(), ExportError> {
+        let Some(fold) = &mut self.fold else { return Ok(()) };
+        if self.shown.is_some_and(|shown| shown != owner) {
+            fold.all_stale();
+        }
+        let mut first = Ok(());
+        let is_small = fold.records.len() <= EAGER;
+        for at in std::mem::take(&mut fold.stale) {
+            let Some(record) = fold.records.get_mut(at as usize) else { continue };
+            record.stale = false;
+            let Some(record) = fold.records.get(at as usize) else { continue };
+            if !record.speaks || !(record.heard || is_small) {
+                continue;
+            }
+            // Who has said nothing yet has nothing that a power cut could take.
+            let durability = if record.heard { Durability::Now } else { Durability::Later };
+            let file = record.file("status.json");
+            let bytes = render::status_json(fold, record, owner);
+            first = first.and(self.files.replace(&file, &bytes, durability));
+        }
+        first = first.and(self.control());
+        let Some(fold) = &self.fold else { return first };
+        if self.shown != Some(owner) || self.shown_seq != fold.seq {
+            first =
+                first.and(self.files.replace("run.json", &render::run_json(fold, owner), Durability::Now));
+            (self.shown, self.shown_seq) = (Some(owner), fold.seq);
+        }
+        first
+    }
+
+    /// The newest directive. What another program wrote there is not ours to lose: a newer one stays until it is
+    /// imported, an older one is kept beside.
+    fn control(&mut self) -> Result<(), ExportError> {
+        let Some(directive) = self.fold.as_ref().and_then(|fold| fold.directive.as_ref()) else {
+            return Ok(());
+        };
+        if directive.generation <= self.shown_generation {
+            return Ok(());
+        }
+        let bytes = render::control_json(directive);
+        if let Some(found) = self.files.read_small("control.json").filter(|found| *found != bytes) {
+            let generation = foreign::control_generation(&found);
+            if generation.is_some_and(|found| found > directive.generation) {
+                return Ok(());
+            }
+            let is_torn_export = generation.is_none() && bytes.starts_with(&found);
+            if found != self.control && self.shown_generation > 0 && !is_torn_export {
+                self.files.keep_copy("control.json", &found)?;
+            }
+        }
+        self.files.replace("control.json", &bytes, Durability::Now)?;
+        (self.shown_generation, self.control) = (directive.generation, bytes);
+        Ok(())
+    }
+}
+
+fn file_of(fold: &Fold, log: Log) -> String {
+    let agent = |record: u32, file: &str| {
+        fold.records.get(record as usize).map(|record| record.file(file)).unwrap_or_default()
+    };
+    match log {
+        Log::Stream(record) => agent(record, "stream.jsonl"),
+        Log::Inbox(record) => agent(record, "inbox.jsonl"),
+        Log::Outbox(record) => agent(record, "outbox.jsonl"),
+        Log::Control => "control.log.jsonl".to_owned(),
+    }
+}

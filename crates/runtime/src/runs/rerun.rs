@@ -1,0 +1,174 @@
+//! From a run that was to one that will be: the same skill and arguments, and with `from` the results that need not be
+//! made again.
+
+use super::moment::Moment;
+use super::start::{StartError, Started, context_of, new_id, plan_run};
+use fugato_engine::{Event, EventKind, Limits, PlanNode, Rate, RunSpec, results};
+use fugato_model::Diagnostic;
+use fugato_skill::{Installed, Inventory, dates};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// What a person wants different this time.
+#[derive(Clone, Debug)]
+pub struct Rerun<'a> {
+    /// The log of the earlier run.
+    pub events: &'a [Event],
+    /// A node or phase: everything that does not depend on it keeps its result.
+    pub from: Option<&'a str>,
+    pub sets: BTreeMap<String, Value>,
+    pub model: Option<String>,
+    pub limits: Limits,
+    /// Prices of the models it may call.
+    pub rates: BTreeMap<String, Rate>,
+    /// Skills that its phases may name.
+    pub installed: Arc<Inventory>,
+}
+
+/// A run to be made from another, and what the person should know about it.
+#[derive(Debug)]
+pub struct Again {
+    pub spec: RunSpec,
+    pub warnings: Vec<Diagnostic>,
+    /// Nodes that keep their result although the skill now describes them otherwise.
+    pub outdated: Vec<String>,
+    /// Variables that were set by hand, and the node that will set them once more.
+    pub overwritten: Vec<(String, String)>,
+}
+
+#[derive(Debug)]
+pub enum RerunError {
+    Start(StartError),
+    /// The log does not begin with a run.
+    NoRun,
+    /// `from` was given, and the skill has no phases.
+    NoPhases,
+    /// What can be named.
+    UnknownNode(Vec<String>),
+}
+
+/// Plans the new run from the skill as it is now; from the pinned plan when there is no skill any more.
+pub fn plan_rerun(skill: Option<&Installed>, rerun: &Rerun<'_>) -> Result<Again, RerunError> {
+    let Some(Event { kind: EventKind::RunCreated { spec: old }, at, .. }) = rerun.events.first() else {
+        return Err(RerunError::NoRun);
+    };
+    let started = started_as(old, *at, rerun);
+    let (mut spec, warnings) = match skill {
+        Some(skill) => plan_run(skill, &started).map_err(RerunError::Start)?,
+        None => {
+            let moment = Moment::now();
+            let mut context = old.context.clone();
+            context.extend(context_of(&started, &moment));
+            let reused = BTreeMap::new();
+            (RunSpec { id: new_id(moment.millis), context, reused, ..(**old).clone() }, Vec::new())
+        }
+    };
+    spec.parent = Some(old.id.clone());
+    spec.limits = rerun.limits.clone();
+    spec.model.clone_from(&started.model);
+    let mut again = Again { spec, warnings, outdated: Vec::new(), overwritten: Vec::new() };
+    if let Some(from) = rerun.from {
+        take_over(&mut again, old, from, rerun)?;
+    }
+    again.note_overwritten(&rerun.sets);
+    Ok(again)
+}
+
+fn take_over(again: &mut Again, old: &RunSpec, from: &str, rerun: &Rerun<'_>) -> Result<(), RerunError> {
+    let spec = &mut again.spec;
+    if spec.plan.nodes.is_empty() {
+        return Err(RerunError::NoPhases);
+    }
+    let nodes = spec.plan.named(from);
+    if nodes.is_empty() {
+        return Err(RerunError::UnknownNode(spec.plan.names().into_iter().map(str::to_owned).collect()));
+    }
+    // What is kept was made with these, the day it was made included.
+    spec.context.extend(old.context.clone());
+    spec.context.extend(rerun.sets.clone());
+    spec.reused = spec.plan.unaffected(&nodes, results(rerun.events));
+    for (name, value) in &rerun.sets {
+        for node in spec.plan.nodes.iter().filter(|node| node.sets().contains(&name.as_str())) {
+            let Some(reused) = spec.reused.get_mut(&node.id) else { continue };
+            if node.output.as_ref() == Some(name) {
+                reused.value = value.clone();
+            } else if let Value::Object(fields) = &mut reused.value {
+                fields.insert(name.clone(), value.clone());
+            } else {
+                reused.value = json!({ name: value });
+            }
+        }
+    }
+    let before: HashMap<&str, &PlanNode> =
+        old.plan.nodes.iter().map(|node| (node.id.as_str(), node)).collect();
+    let kept = spec.plan.nodes.iter().filter(|node| spec.reused.contains_key(&node.id));
+    let is_outdated = |node: &&PlanNode| {
+        before.get(node.id.as_str()).is_some_and(|before| definition(before) != definition(node))
+    };
+    again.outdated = kept.filter(is_outdated).map(|node| node.id.clone()).collect();
+    Ok(())
+}
+
+impl Again {
+    fn note_overwritten(&mut self, sets: &BTreeMap<String, Value>) {
+        for name in sets.keys() {
+            let writes = |node: &&PlanNode| {
+                node.sets().contains(&name.as_str()) && !self.spec.reused.contains_key(&node.id)
+            };
+            if let Some(node) = self.spec.plan.nodes.iter().find(writes) {
+                self.overwritten.push((name.clone(), node.id.clone()));
+            }
+        }
+    }
+}
+
+/// What was typed for the old run, as far as its context tells, and what is typed now.
+fn started_as(old: &RunSpec, at: i64, rerun: &Rerun<'_>) -> Started {
+    let text = |name: &str| old.context.get(name).and_then(Value::as_str).unwrap_or_default();
+    let given = rerun.sets.get("ARGUMENTS").and_then(Value::as_str);
+    let arguments = given.unwrap_or_else(|| text("ARGUMENTS")).to_owned();
+    let mut sets: BTreeMap<String, Value> = old.context.clone();
+    // Switched-off phases leave nulls; the plan brings its own.
+    sets.retain(|name, value| !matches!(name.as_str(), "ARGUMENTS" | "TODAY_ZONE") && !value.is_null());
+    if let Ok(today) = text("TODAY").parse::<dates::Date>() {
+        // Within a day of the clock (time zones) it was the clock's; else somebody had set it.
+        let clock = dates::Date::from_unix(at / 1000, 0);
+        if (clock.plus(-1)..=clock.plus(1)).contains(&today) {
+            sets.remove("TODAY");
+        }
+        if text("TARGET_DATE") == dates::target_date(text("ARGUMENTS"), today).to_string() {
+            sets.remove("TARGET_DATE");
+        }
+    }
+    sets.extend(rerun.sets.clone());
+    Started {
+        arguments,
+        sets,
+        model: rerun.model.clone().unwrap_or_else(|| old.model.clone()),
+        limits: rerun.limits.clone(),
+        catalog: old.catalog.clone(),
+        visible: old.visible.clone(),
+        rates: rerun.rates.clone(),
+        moment: None,
+        installed: rerun.installed.clone(),
+    }
+}
+
+/// A node as written, wherever it stands in its file.
+fn definition(node: &PlanNode) -> Value {
+    let mut value = json!([node.work, node.output, node.requires, node.optional]);
+    forget_places(&mut value);
+    value
+}
+
+fn forget_places(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.remove("place");
+            fields.values_mut().for_each(forget_places);
+        }
+        Value::Array(items) => items.iter_mut().for_each(forget_places),
+        _ => {}
+    }
+}
