@@ -1,6 +1,6 @@
 //! The bare programs: tokio, reqwest and serde_json, the same calls in the same order, nothing kept.
 //!
-//! Written as one writes such a thing in an afternoon: a default client, a body made with `json!`, events read line by
+//! Written as one writes such a thing in an afternoon: a default client, a body that serde writes, events read line by
 //! line. No retries, no limits, no log.
 
 use crate::BenchError;
@@ -17,18 +17,41 @@ pub struct Call {
 }
 
 /// What a bare program tells of itself.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Outcome {
     pub total_ms: f64,
-    /// Milliseconds from the beginning to the end of each answer.
+    /// Milliseconds from the beginning to the end of each answer, and of the processor's time until then.
     pub answered_at: Vec<f64>,
+    pub cpu_at: Vec<f64>,
+}
+
+/// Milliseconds this process has kept a processor busy.
+pub fn cpu() -> f64 {
+    let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let whole = std::time::Duration::try_from(used).unwrap_or_default();
+    crate::figure::millis(whole)
+}
+
+/// What is sent: borrowed, so that a long conversation is not copied first.
+#[derive(serde::Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    stream: bool,
+    stream_options: Value,
+    tools: &'a Value,
+    tool_choice: &'a str,
+    messages: &'a [Value],
 }
 
 async fn call(client: &Client, url: &str, messages: &[Value], tools: &Value) -> Result<Call, BenchError> {
-    let body = json!({
-        "model": "bench", "stream": true, "stream_options": {"include_usage": true},
-        "tools": tools, "tool_choice": "auto", "messages": messages,
-    });
+    let body = Body {
+        model: "bench",
+        stream: true,
+        stream_options: json!({"include_usage": true}),
+        tools,
+        tool_choice: "auto",
+        messages,
+    };
     let url = format!("{url}/chat/completions");
     let mut response = client.post(url).json(&body).send().await?.error_for_status()?;
     let mut call = Call::default();
@@ -98,25 +121,47 @@ pub async fn four_calls(client: &Client, url: &str, tools: &Value) -> Result<Str
     Ok(call(client, url, &[user(&format!("Check {draft}."))], tools).await?.text)
 }
 
+/// Whether a bare agent keeps a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Journal {
+    None,
+    /// A line and an `fdatasync` for each answer and for each result, as long as they are the same two we wait for.
+    Synced,
+}
+
 /// One agent that calls tools until the model answers with text.
-pub fn agent(url: &str, tools_file: &str, file: &str) -> Result<(), BenchError> {
+pub fn agent(url: &str, tools_file: &str, file: &str, journal: Journal) -> Result<(), BenchError> {
     let tools = tools(tools_file)?;
+    let mut log = match journal {
+        Journal::None => None,
+        Journal::Synced => Some(tempfile::tempfile_in(".")?),
+    };
+    let mut keep = |line: &Value| -> std::io::Result<()> {
+        use std::io::Write as _;
+        let Some(log) = &mut log else { return Ok(()) };
+        writeln!(log, "{line}")?;
+        log.sync_data()
+    };
     let outcome = begin()?.block_on(async {
         let client = client();
         let began = Instant::now();
         let mut messages = vec![user("Read the note again and again.")];
-        let mut answered_at = Vec::new();
+        let (mut answered_at, mut cpu_at) = (Vec::new(), Vec::new());
         loop {
             let answer = call(&client, url, &messages, &tools).await?;
             answered_at.push(crate::figure::millis(began.elapsed()));
+            cpu_at.push(cpu());
             let Some((id, name, arguments)) = answer.tool else { break };
             let content = std::fs::read_to_string(file)?;
-            messages.push(json!({"role": "assistant", "content": null, "tool_calls": [
+            let called = json!({"role": "assistant", "content": null, "tool_calls": [
                 {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}},
-            ]}));
-            messages.push(json!({"role": "tool", "tool_call_id": id, "content": content}));
+            ]});
+            keep(&called)?;
+            let result = json!({"role": "tool", "tool_call_id": id, "content": content});
+            keep(&result)?;
+            messages.extend([called, result]);
         }
-        Ok::<_, BenchError>(Outcome { total_ms: crate::figure::millis(began.elapsed()), answered_at })
+        Ok::<_, BenchError>(Outcome { total_ms: crate::figure::millis(began.elapsed()), answered_at, cpu_at })
     })?;
     tell(&serde_json::to_value(outcome)?)
 }

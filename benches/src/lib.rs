@@ -52,7 +52,8 @@ pub fn part(words: &[&str]) -> Option<Result<(), BenchError>> {
 pub fn bare_part(words: &[&str]) -> Option<Result<(), BenchError>> {
     Some(match words {
         ["bare-dag", url, tools] => bare::dag(url, tools),
-        ["bare-agent", url, tools, file] => bare::agent(url, tools, file),
+        ["bare-agent", url, tools, file] => bare::agent(url, tools, file, bare::Journal::None),
+        ["bare-agent-journal", url, tools, file] => bare::agent(url, tools, file, bare::Journal::Synced),
         ["bare-many", url, tools, count] => bare::many(url, tools, count),
         ["bare-chains", url, tools, slow] => bare::chains(url, tools, slow),
         ["bare-journal", dir, count] => journal::part(dir, count),
