@@ -1,0 +1,225 @@
+//! The fold of agents: their conversations, turns, pauses, and what their calls hold of the budget.
+
+use super::{Run, index};
+use crate::agent::{AgentState, Slot, Turn};
+use crate::context::{self, ContextSize};
+use crate::effect::{Effect, EffectKey};
+use crate::event::{EventKind, Purpose, Target, Verb};
+use crate::limits::{Reserve, Spent};
+use crate::plan::PlanNode;
+use fugato_model::chat::{Message, Usage};
+use std::sync::Arc;
+
+/// What a model is told when nobody knows whether its tool call happened.
+const UNCERTAIN: &str = "uncertain: the process ended while this call was under way; it may or may not have taken \
+effect. Look before you repeat it.";
+
+impl Run {
+    /// Folds what agents, their models and their tools do.
+    pub(super) fn fold_agent(&mut self, kind: &EventKind) {
+        match kind {
+            EventKind::AgentStarted { agent, node, agent_type, access, model, system, prompt } => {
+                let messages = vec![Arc::new(Message::user(prompt.clone()))];
+                let state = AgentState {
+                    path: agent.clone(),
+                    node: *node,
+                    agent_type: agent_type.clone(),
+                    access: *access,
+                    model: model.clone(),
+                    system: system.as_str().into(),
+                    context: ContextSize::of(system, &messages),
+                    messages,
+                    compactions: 0,
+                    asked: Purpose::Step,
+                    reserved: Reserve::default(),
+                    step: 0,
+                    task_began_at: 0,
+                    turn: Turn::Idle,
+                    paused: false,
+                    inbox: Vec::new(),
+                    missteps: 0,
+                    misstep_at: 0,
+                    repairs: 0,
+                    spent: Spent::default(),
+                };
+                let at = index(self.agents.len());
+                self.by_path.insert(agent.clone(), at);
+                self.agents.push(state);
+                self.refresh(at);
+            }
+            EventKind::AgentContinued { agent, node, prompt } => {
+                // A fallback in the main conversation has the rights of its own type, not those of the phase before it.
+                let access = node.and_then(|node| self.plan_node(node)).map(PlanNode::access);
+                self.with_agent(*agent, |state| {
+                    state.access = access.unwrap_or(state.access);
+                    state.node = *node;
+                    state.task_began_at = state.step;
+                    (state.missteps, state.repairs) = (0, 0);
+                    state.say(Message::user(prompt.clone()));
+                    state.turn = Turn::Idle;
+                });
+            }
+            EventKind::AgentCompacted { agent, step, summary, kept_from, usage, micro_usd } => {
+                self.close(EffectKey::Model { agent: *agent, step: *step });
+                self.free(*agent);
+                if *usage != Usage::default() {
+                    self.spent.add(*usage, *micro_usd);
+                }
+                self.with_agent(*agent, |state| {
+                    if *usage != Usage::default() {
+                        state.spent.add(*usage, *micro_usd);
+                    }
+                    context::compact(state, summary, *kept_from);
+                    // A summary is no step of the task.
+                    state.task_began_at = (state.task_began_at + 1).min(state.step);
+                    state.turn = Turn::Idle;
+                });
+            }
+            EventKind::RepairAsked { agent, problem } => {
+                self.with_agent(*agent, |state| state.repair(problem));
+            }
+            EventKind::AgentStopped { agent, .. } => {
+                self.free(*agent);
+                self.forget_questions(*agent);
+                self.with_agent(*agent, AgentState::stop);
+                let agent = *agent;
+                self.drop_effects(|key| match key {
+                    EffectKey::Model { agent: a, .. } | EffectKey::Tool { agent: a, .. } => a == agent,
+                    EffectKey::Node { .. } => false,
+                });
+            }
+            EventKind::ModelRequested { agent, step, purpose, reserve, max_tokens } => {
+                self.model_requested(*agent, *step, *purpose, *reserve, *max_tokens);
+            }
+            EventKind::ModelAnswered { agent, step, answer, micro_usd } => {
+                self.close(EffectKey::Model { agent: *agent, step: *step });
+                self.free(*agent);
+                self.spent.add(answer.usage, *micro_usd);
+                self.with_agent(*agent, |state| {
+                    state.spent.add(answer.usage, *micro_usd);
+                    state.say(answer.message.clone());
+                    state.context.counted(answer.usage);
+                    let slot = |call: &fugato_model::chat::ToolCall| Slot {
+                        call: call.id.clone(),
+                        asked: false,
+                        result: None,
+                    };
+                    let calls: Vec<Slot> = answer.message.tool_calls().map(slot).collect();
+                    state.turn = if calls.is_empty() { Turn::Idle } else { Turn::Acting { calls } };
+                });
+            }
+            EventKind::ModelFailed { agent, step, .. } => {
+                self.close(EffectKey::Model { agent: *agent, step: *step });
+                self.free(*agent);
+                self.with_agent(*agent, |state| {
+                    state.misstep(*step);
+                    state.turn = Turn::Idle;
+                });
+            }
+            EventKind::ToolRequested { agent, step, index, call, class } => {
+                let key = EffectKey::Tool { agent: *agent, step: *step, index: *index };
+                self.spent.tool_calls += 1;
+                if let Some(state) = self.agents.get(*agent as usize) {
+                    let path = state.path.clone();
+                    self.want(key, Effect::RunTool { agent: path, call: call.clone(), class: *class });
+                }
+            }
+            EventKind::ToolCompleted { agent, step, index, content, is_error } => {
+                self.close(EffectKey::Tool { agent: *agent, step: *step, index: *index });
+                self.with_agent(*agent, |state| state.result(*index, content.clone(), *is_error));
+            }
+            EventKind::ToolRefused { agent, step, index, reason } => {
+                self.with_agent(*agent, |state| {
+                    state.misstep(*step);
+                    state.result(*index, reason.clone(), true);
+                });
+            }
+            EventKind::ToolUncertain { agent, step, index } => {
+                self.close(EffectKey::Tool { agent: *agent, step: *step, index: *index });
+                self.doubt(self.agents.get(*agent as usize).and_then(|state| state.node));
+                self.with_agent(*agent, |state| state.result(*index, UNCERTAIN.to_owned(), true));
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn model_requested(
+        &mut self,
+        agent: u32,
+        step: u32,
+        purpose: Purpose,
+        reserve: Reserve,
+        max_tokens: Option<u32>,
+    ) {
+        let mut effect = None;
+        self.free(agent);
+        self.reserved.add(reserve);
+        self.with_agent(agent, |state| {
+            state.take_inbox();
+            state.step = step;
+            state.asked = purpose;
+            state.reserved = reserve;
+            state.turn = Turn::Thinking;
+            let (path, model) = (state.path.clone(), state.model.clone());
+            effect = Some(Effect::CallModel { agent: path, model, step, purpose, max_tokens });
+        });
+        if let Some(effect) = effect {
+            self.want(EffectKey::Model { agent, step }, effect);
+        }
+    }
+
+    /// What an agent's call did not use goes back.
+    pub(super) fn free(&mut self, agent: u32) {
+        if let Some(state) = self.agents.get_mut(agent as usize) {
+            self.reserved.give_back(std::mem::take(&mut state.reserved));
+        }
+    }
+
+    /// Nodes that hold a slot.
+    pub(crate) fn busy(&self) -> u32 {
+        self.working.saturating_sub(self.waiting).saturating_sub(index(self.resting.len()))
+    }
+
+    pub(super) fn pause_or_resume(&mut self, verb: Verb, target: &Target) {
+        let paused = match verb {
+            Verb::Pause => true,
+            Verb::Resume => false,
+            Verb::Cancel | Verb::Redirect | Verb::Restart => return,
+        };
+        let agents: Vec<u32> = match target {
+            Target::All => (0..index(self.agents.len())).collect(),
+            Target::Agent(path) => self.by_path.get(path).copied().into_iter().collect(),
+        };
+        for agent in agents {
+            self.with_agent(agent, |state| state.paused = paused && state.is_live());
+        }
+    }
+
+    pub(super) fn with_agent(&mut self, agent: u32, change: impl FnOnce(&mut AgentState)) {
+        if let Some(state) = self.agents.get_mut(agent as usize) {
+            change(state);
+            self.refresh(agent);
+        }
+    }
+
+    /// Keeps the sets of agents that wait for their next step, for a person, for a slot, or are paused.
+    pub(super) fn refresh(&mut self, agent: u32) {
+        let Some(state) = self.agents.get(agent as usize) else { return };
+        match &state.turn {
+            Turn::Acting { .. } if state.waits_for_a_person() => drop(self.resting.insert(agent)),
+            // Whoever rested comes back with the next step, when a slot is free.
+            Turn::Idle => {}
+            Turn::Thinking | Turn::Acting { .. } | Turn::Stopped => drop(self.resting.remove(&agent)),
+        }
+        self.runnable.remove(&agent);
+        self.returning.remove(&agent);
+        self.paused.remove(&agent);
+        if state.paused && state.is_live() {
+            self.paused.insert(agent);
+        }
+        if state.turn == Turn::Idle && !state.paused && self.ended.is_none() {
+            let set = if self.resting.contains(&agent) { &mut self.returning } else { &mut self.runnable };
+            set.insert(agent);
+        }
+    }
+}

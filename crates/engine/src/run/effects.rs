@@ -1,0 +1,58 @@
+//! What should be under way: wanted from its request to its outcome.
+
+use super::{Change, Run};
+use crate::effect::{Effect, EffectKey};
+use crate::event::EffectClass;
+
+impl Run {
+    /// Effects that should be under way now.
+    pub fn wanted(&self) -> impl Iterator<Item = (EffectKey, &Effect)> {
+        let wanted = self.wanted.iter().filter(|_| self.ended.is_none());
+        wanted.map(|(key, effect)| (*key, effect))
+    }
+
+    pub fn effect(&self, key: EffectKey) -> Option<&Effect> {
+        self.wanted.get(&key).filter(|_| self.ended.is_none())
+    }
+
+    /// What changed about them since the last call, in order.
+    pub fn take_changes(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.changes)
+    }
+
+    pub(super) fn want(&mut self, key: EffectKey, effect: Effect) {
+        self.wanted.insert(key, effect);
+        self.changes.push(Change::Wanted(key));
+    }
+
+    pub(super) fn close(&mut self, key: EffectKey) {
+        // The outcome came from whoever performed it: nothing is left to stop.
+        self.wanted.remove(&key);
+    }
+
+    pub(super) fn drop_effects(&mut self, which: impl Fn(EffectKey) -> bool) {
+        if self.wanted.is_empty() {
+            return;
+        }
+        let dropped: Vec<EffectKey> = self.wanted.keys().copied().filter(|key| which(*key)).collect();
+        for key in dropped {
+            self.wanted.remove(&key);
+            self.changes.push(Change::Dropped(key));
+        }
+    }
+
+    /// Once-only effects that were under way: after a crash nobody knows whether they happened.
+    pub(crate) fn uncertain(&self) -> Vec<EffectKey> {
+        let once = |effect: &Effect| {
+            matches!(
+                effect,
+                Effect::RunTool { class: EffectClass::Once, .. }
+                    | Effect::RunScript { class: EffectClass::Once, .. }
+            )
+        };
+        let mut keys: Vec<EffectKey> =
+            self.wanted.iter().filter(|(_, effect)| once(effect)).map(|(key, _)| *key).collect();
+        keys.sort();
+        keys
+    }
+}

@@ -1,0 +1,102 @@
+//! The fold of questions: who waits for a person, and what an answer does.
+
+use super::{NodeStatus, Question, Run, index};
+use crate::decide::REPEAT;
+use crate::event::{Asked, EventKind};
+use crate::question::Wants;
+use serde_json::Value;
+
+impl Run {
+    /// Folds what is asked of people, and what they say.
+    pub(super) fn fold_question(&mut self, kind: &EventKind) {
+        match kind {
+            EventKind::InputRequested { about, text, options, .. } => {
+                if let Asked::Agent { agent, step, index } = *about {
+                    self.with_agent(agent, |state| state.ask(step, index));
+                }
+                let (wants, node) = self.wants_of(*about);
+                let (text, options) = (text.clone(), options.clone());
+                self.open_questions.insert(index(self.questions.len()));
+                self.questions.push(Question { about: *about, text, options, wants, node, answer: None });
+            }
+            EventKind::InputAnswered { question, answer } => self.answered(*question, answer),
+            _ => {}
+        }
+    }
+
+    pub(super) fn answered(&mut self, question: u32, answer: &str) {
+        let is_open = self.is_open(question);
+        let Some(asked) = self.questions.get_mut(question as usize) else { return };
+        self.open_questions.remove(&question);
+        asked.answer = Some(answer.to_owned());
+        match asked.about {
+            _ if !is_open => {}
+            Asked::Agent { agent, index, .. } => {
+                // Checked before it was recorded; a log that says otherwise still has the person's words.
+                let value = asked.wants.answer_type.read(answer, &asked.options);
+                let value = value.unwrap_or_else(|_| Value::String(answer.to_owned()));
+                let told = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                if let Some(name) = asked.wants.variable.clone() {
+                    self.variables.insert(name, value);
+                }
+                self.with_agent(agent, |state| state.result(index, told, false));
+            }
+            // It waits for a slot like any other node.
+            Asked::Uncertain { node } if answer == REPEAT => {
+                self.leave_work(node);
+                self.make_ready(node);
+            }
+            Asked::Uncertain { .. } => {}
+        }
+    }
+
+    /// What the agent's own call says about the answer it wants.
+    pub(super) fn wants_of(&self, about: Asked) -> (Wants, Option<u32>) {
+        let Asked::Agent { agent, index, .. } = about else { return (Wants::default(), None) };
+        let Some(state) = self.agents.get(agent as usize) else { return (Wants::default(), None) };
+        let call = state.messages.last().and_then(|message| message.tool_calls().nth(index as usize));
+        let node = state.node.and_then(|node| self.plan_node(node));
+        let wants = call.and_then(|call| Wants::of(&call.arguments, node).ok());
+        (wants.unwrap_or_default(), state.node)
+    }
+
+    /// Did a person's answer set this variable of an inline phase?
+    pub(super) fn was_answered(&self, node: u32, name: &str) -> bool {
+        self.questions.iter().any(|question| {
+            question.node == Some(node)
+                && question.answer.is_some()
+                && question.wants.variable.as_deref() == Some(name)
+        })
+    }
+
+    /// Does anybody still wait for an answer to this?
+    pub fn is_open(&self, question: u32) -> bool {
+        self.questions.get(question as usize).is_some_and(|question| {
+            question.answer.is_none()
+                && match question.about {
+                    Asked::Agent { agent, step, index } => {
+                        self.agents.get(agent as usize).is_some_and(|state| state.asks(step, index))
+                    }
+                    Asked::Uncertain { node } => {
+                        self.node(node).is_some_and(|state| state.status == NodeStatus::Uncertain)
+                    }
+                }
+        })
+    }
+
+    /// Questions that somebody should answer, with their numbers, oldest first.
+    pub fn open_questions(&self) -> impl Iterator<Item = (u32, &Question)> {
+        let open = self.open_questions.iter().copied().filter(|at| self.is_open(*at));
+        open.filter_map(|at| Some((at, self.questions.get(at as usize)?)))
+    }
+
+    /// Whoever asked is gone: nobody waits for these answers.
+    pub(super) fn forget_questions(&mut self, agent: u32) {
+        let questions = &self.questions;
+        let is_of = |at: &u32| {
+            let about = questions.get(*at as usize).map(|question| question.about);
+            matches!(about, Some(Asked::Agent { agent: a, .. }) if a == agent)
+        };
+        self.open_questions.retain(|at| !is_of(at));
+    }
+}
