@@ -198,13 +198,15 @@ impl Work {
         }
         let Some((reader, writer)) = &mut self.open else { return Ok(()) };
         let passed = writer.pass(reader, owner);
-        let synced = if is_last { writer.sync() } else { Ok(()) };
+        if is_last {
+            writer.sync();
+        }
         if is_last && writer.has_lost_something() {
             // Somebody meddled with the files, or the disk was full for a while: once more from the log.
             self.open = None;
             rebuild::one(&self.reader()?, &self.state, &self.run, owner)?;
         }
-        passed.and(synced).and(pointed.map_err(WriteError::from))
+        passed.and(pointed.map_err(WriteError::from))
     }
 
     fn reader(&self) -> Result<Reader, JournalError> {

@@ -51,8 +51,6 @@ pub(super) struct Files {
     tails: BTreeMap<PathBuf, Tail>,
     pending: BTreeMap<PathBuf, Vec<u8>>,
     pending_bytes: usize,
-    /// Appended to and not synced yet.
-    unsynced: BTreeSet<PathBuf>,
     /// Directories with new names in them.
     renamed: BTreeSet<PathBuf>,
     /// Directories known to be there.
@@ -64,8 +62,6 @@ pub(super) struct Files {
 
 /// Lines are handed to the system at the latest when this much waits.
 const MOST_PENDING: usize = 256 * 1024;
-/// Files appended to are synced at the latest when this many wait.
-const MOST_UNSYNCED: usize = 64;
 pub(super) const TEMPORARY: &str = ".fugato-export.";
 pub(super) const QUARANTINE: &str = ".quarantine";
 
@@ -91,7 +87,6 @@ impl Files {
             tails: BTreeMap::new(),
             pending: BTreeMap::new(),
             pending_bytes: 0,
-            unsynced: BTreeSet::new(),
             renamed: BTreeSet::new(),
             made: BTreeSet::new(),
             lost: false,
@@ -133,9 +128,6 @@ impl Files {
         let mut file = open_to_append(path).map_err(at)?;
         let expected = self.tails.get(path).map_or(0, |tail| tail.length);
         let length = file.metadata().map_err(at)?.len();
-        if length == 0 {
-            self.renamed.extend(path.parent().map(Path::to_owned));
-        }
         // Somebody else shortened it, or wrote to it: theirs stays, and ours begins on a line of its own.
         self.lost |= length < expected;
         if length > expected && !tail::ends_with_newline(&file).map_err(at)? {
@@ -145,12 +137,6 @@ impl Files {
         let length = file.metadata().map_err(at)?.len();
         if let Some(tail) = self.tails.get_mut(path) {
             tail.length = length;
-        }
-        if self.durability == Durability::Now {
-            self.unsynced.insert(path.to_owned());
-            if self.unsynced.len() > MOST_UNSYNCED {
-                return self.sync_lines();
-            }
         }
         Ok(())
     }
@@ -186,16 +172,6 @@ impl Files {
                 let _ = File::open(&dir).and_then(|dir| dir.sync_all());
             }
         }
-    }
-
-    /// Every line survives a power cut.
-    pub fn sync_lines(&mut self) -> Result<(), ExportError> {
-        for path in std::mem::take(&mut self.unsynced) {
-            open_to_append(&path)
-                .and_then(|file| file.sync_data())
-                .map_err(|error| ExportError::at(&path, error))?;
-        }
-        Ok(())
     }
 
     /// What stands in a small file now; `None` when it is missing, large or not a file.

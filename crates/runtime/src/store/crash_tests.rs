@@ -155,7 +155,7 @@ fn reading_child() {
     let reader = Reader::open(dir.as_ref()).unwrap().unwrap();
     println!("status {}", reader.run("run_a").unwrap().effective_status());
     println!("events {}", reader.events("run_a", 1, 99).unwrap().count());
-    assert!(begun.elapsed() < Duration::from_secs(2));
+    assert!(begun.elapsed() < Duration::from_secs(30));
 }
 
 /// As somebody whom permissions bind: the superuser starts the child as `nobody`.

@@ -26,8 +26,8 @@ pub(super) enum Parents {
 
 /// As many links as Linux follows before it says "loop".
 const MAX_LINKS: u32 = 40;
-/// Writers of one directory take turns of milliseconds; who holds it longer is not one of us.
-const TURN: Duration = Duration::from_secs(5);
+/// Writers of one directory take turns of milliseconds, seconds on a busy disk; who holds it longer is not one of us.
+const TURN: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub(super) struct Slot<'a> {

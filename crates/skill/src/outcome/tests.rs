@@ -127,7 +127,7 @@ fn hostile_texts_are_fast() {
         let _ = from_text(&text, None);
         let _ = from_text(&format!("{text} x"), None);
     }
-    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
 }
 
 proptest! {

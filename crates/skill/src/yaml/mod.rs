@@ -266,7 +266,7 @@ mod tests {
             let _ = parse(&format!("[{}]", text.repeat(crate::limits::FRONTMATTER_BYTES / text.len())), 0);
         }
         // Thirty texts; one second would be slow even on a busy machine without optimisation.
-        assert!(started.elapsed().as_secs() < 10, "{:?}", started.elapsed());
+        assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
     }
 
     /// Lines like those people write, with what breaks them mixed in.

@@ -132,7 +132,7 @@ pub fn export(state: &Path, run: &str, owner: Owner) {
     let reader = Reader::open(state).unwrap().unwrap();
     let mut writer = Writer::new(run, Files::open(&state.join("runs").join(run)).unwrap());
     writer.pass(&reader, owner).unwrap();
-    writer.sync().unwrap();
+    writer.sync();
 }
 
 /// Every file below a directory with its content; what is hidden is not part of the exports.
@@ -140,7 +140,8 @@ pub fn tree(dir: &Path) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut open = vec![dir.to_owned()];
     while let Some(next) = open.pop() {
-        for entry in std::fs::read_dir(next).unwrap().map(Result::unwrap) {
+        // A process that was killed early has written none.
+        for entry in std::fs::read_dir(next).into_iter().flatten().map(Result::unwrap) {
             let path = entry.path();
             if entry.file_name().to_str().unwrap().starts_with('.') {
                 continue;
