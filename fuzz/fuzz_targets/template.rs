@@ -9,10 +9,11 @@ fuzz_target!(|text: &str| {
     let Ok(template) = Template::parse(text, 1) else { return };
     let value = json!({"a": [1, {"b": "{{SECRET}}"}], "c": text});
     let secret = Value::String("revealed-by-a-second-pass".into());
-    // The secret may be shown only if the template itself names it.
+    // The secret may be shown only if the template itself names it, or says the same words.
     let lookup = |name: &str| if name == "SECRET" { Some(&secret) } else { Some(&value) };
     if let Ok(rendered) = template.render(&lookup)
         && !text.contains("SECRET")
+        && !text.contains("second-pass")
     {
         assert!(!rendered.text.contains("revealed-by-a-second-pass"));
     }
