@@ -4,6 +4,7 @@
 //! the same log gives the same state on every machine. Recovery is replay: there is no second code path for it.
 
 mod agent;
+mod agent_type;
 mod bridge;
 mod context;
 mod decide;
@@ -21,10 +22,11 @@ mod reuse;
 mod run;
 #[cfg(test)]
 mod tests;
-mod tools;
+pub mod tools;
 mod view;
 
 pub use agent::{AgentState, AgentStatus, Turn};
+pub use agent_type::{AgentType, Executor};
 pub use context::ContextSize;
 pub use effect::{Effect, EffectKey};
 pub use event::{

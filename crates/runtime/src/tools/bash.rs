@@ -1,10 +1,10 @@
 //! Bash: a command in the project directory, in a session of its own, with limits. A sandbox is put around it by the
 //! wrapper of the context; this file does not know which.
 
-use super::arguments::count;
+use super::arguments::{count, parse};
 use super::outcome::{Failure, ToolOutcome};
 use super::text::Decoder;
-use super::{CancelToken, ToolContext};
+use super::{Call, Running, ToolContext};
 use crate::process::{self, End, Finished, Spec, Streams, find_program};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+struct Arguments {
     command: String,
     #[serde(default, deserialize_with = "count")]
     timeout_seconds: Option<u64>,
@@ -40,13 +40,13 @@ pub(super) fn describe() -> (&'static str, Value) {
     (description, parameters)
 }
 
-pub(super) async fn bash(
-    wanted: Arguments,
-    context: &ToolContext,
-    cancel: CancelToken,
-    on_output: &mut (dyn FnMut(&str) + Send),
-) -> Result<ToolOutcome, Failure> {
-    let spec = command(&wanted, context)?;
+pub(super) fn bash(call: Call<'_>) -> Running<'_> {
+    Box::pin(run(call))
+}
+
+async fn run(call: Call<'_>) -> Result<ToolOutcome, Failure> {
+    let Call { arguments, context, cancel, on_output } = call;
+    let spec = command(&parse(arguments)?, context)?;
     let time = spec.time_limit;
     let mut decoder = Decoder::default();
     let finished = process::run(spec, cancel, &mut |_, bytes| decoder.push(bytes, on_output)).await;

@@ -26,6 +26,10 @@ mod write;
 use arguments::parse;
 use fugato_model::chat::{ToolCall, ToolSpec};
 use outcome::Failure;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::fmt;
+use std::pin::Pin;
 
 pub use crate::process::CancelToken;
 pub use context::{Access, ToolContext, ToolLimits, Wrapper};
@@ -44,69 +48,97 @@ pub enum EffectClass {
     Once,
 }
 
-/// The tools, in the order in which models are told of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Tool {
-    Read,
-    Write,
-    Edit,
-    Glob,
-    Grep,
-    Bash,
+/// One tool: what models are told of it, and how it is done.
+pub(crate) struct Tool {
+    name: &'static str,
+    class: EffectClass,
+    /// What models are told, and the JSON Schema of its arguments.
+    describe: fn() -> (&'static str, Value),
+    run: for<'c> fn(Call<'c>) -> Running<'c>,
 }
 
+/// One call of a tool, with everything it may use.
+pub(crate) struct Call<'c> {
+    arguments: &'c Value,
+    context: &'c ToolContext,
+    cancel: CancelToken,
+    /// Hears a long call while it goes on.
+    on_output: &'c mut (dyn FnMut(&str) + Send),
+}
+
+type Running<'c> = Pin<Box<dyn Future<Output = Result<ToolOutcome, Failure>> + Send + 'c>>;
+
+/// All tools, in the order in which models are told of them.
+static FAMILIES: &[&[Tool]] = &[FILES];
+
+static FILES: &[Tool] = &[
+    Tool {
+        name: "Read",
+        class: EffectClass::Read,
+        describe: read::describe,
+        run: |call| on_a_thread(call, read::read),
+    },
+    Tool {
+        name: "Write",
+        class: EffectClass::Idempotent,
+        describe: write::describe,
+        run: |call| on_a_thread(call, |wanted, context, _| write::write(wanted, context)),
+    },
+    Tool {
+        name: "Edit",
+        // The text it replaces may stand in the replacement: a second time would insert it twice.
+        class: EffectClass::Once,
+        describe: edit::describe,
+        run: |call| on_a_thread(call, |wanted, context, _| edit::edit(wanted, context)),
+    },
+    Tool {
+        name: "Glob",
+        class: EffectClass::Read,
+        describe: glob::describe,
+        run: |call| on_a_thread(call, glob::glob),
+    },
+    Tool {
+        name: "Grep",
+        class: EffectClass::Read,
+        describe: grep::describe,
+        run: |call| on_a_thread(call, grep::grep),
+    },
+    Tool { name: "Bash", class: EffectClass::Once, describe: bash::describe, run: bash::bash },
+];
+
 impl Tool {
-    const ALL: [Self; 6] = [Self::Read, Self::Write, Self::Edit, Self::Glob, Self::Grep, Self::Bash];
-
-    fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|tool| tool.name() == name)
+    fn all() -> impl Iterator<Item = &'static Self> {
+        FAMILIES.iter().copied().flatten()
     }
 
-    fn name(self) -> &'static str {
-        match self {
-            Self::Read => "Read",
-            Self::Write => "Write",
-            Self::Edit => "Edit",
-            Self::Glob => "Glob",
-            Self::Grep => "Grep",
-            Self::Bash => "Bash",
-        }
+    fn named(name: &str) -> Option<&'static Self> {
+        Self::all().find(|tool| tool.name == name)
     }
 
-    fn class(self) -> EffectClass {
-        match self {
-            Self::Read | Self::Glob | Self::Grep => EffectClass::Read,
-            Self::Write => EffectClass::Idempotent,
-            // The text it replaces may stand in the replacement: a second time would insert it twice.
-            Self::Edit | Self::Bash => EffectClass::Once,
-        }
+    fn is_for(&self, access: Access) -> bool {
+        access == Access::ReadWrite || self.class == EffectClass::Read
     }
 
-    fn is_for(self, access: Access) -> bool {
-        access == Access::ReadWrite || self.class() == EffectClass::Read
+    fn spec(&self) -> ToolSpec {
+        let (description, parameters) = (self.describe)();
+        ToolSpec { name: self.name.into(), description: description.into(), parameters }
     }
+}
 
-    fn spec(self) -> ToolSpec {
-        let (description, parameters) = match self {
-            Self::Read => read::describe(),
-            Self::Write => write::describe(),
-            Self::Edit => edit::describe(),
-            Self::Glob => glob::describe(),
-            Self::Grep => grep::describe(),
-            Self::Bash => bash::describe(),
-        };
-        ToolSpec { name: self.name().into(), description: description.into(), parameters }
+impl fmt::Debug for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
     }
 }
 
 /// The tools for this access as models are told of them, always in the same order.
 pub fn specs(access: Access) -> Vec<ToolSpec> {
-    Tool::ALL.into_iter().filter(|tool| tool.is_for(access)).map(Tool::spec).collect()
+    Tool::all().filter(|tool| tool.is_for(access)).map(Tool::spec).collect()
 }
 
 /// `None`: there is no such tool.
 pub fn class_of(tool: &str) -> Option<EffectClass> {
-    Tool::named(tool).map(Tool::class)
+    Tool::named(tool).map(|tool| tool.class)
 }
 
 /// Performs one call. Always ends in one outcome; a wrong call, a refusal and a cancel are outcomes too.
@@ -118,65 +150,35 @@ pub async fn perform(
     cancel: CancelToken,
     on_output: &mut (dyn FnMut(&str) + Send),
 ) -> ToolOutcome {
+    let arguments = &call.arguments;
     let outcome = match Tool::named(&call.name) {
         None => Err(unknown(&call.name, context.access)),
         Some(tool) if !tool.is_for(context.access) => Err(refused(tool)),
         Some(_) if cancel.is_cancelled() => Err(Failure::cancelled()),
-        Some(tool) => dispatch(tool, call, context, cancel, on_output).await,
+        Some(tool) => (tool.run)(Call { arguments, context, cancel, on_output }).await,
     };
     outcome.unwrap_or_else(|failure| failure.into_outcome(context.limits.inline_bytes))
 }
 
-async fn dispatch(
-    tool: Tool,
-    call: &ToolCall,
-    context: &ToolContext,
-    cancel: CancelToken,
-    on_output: &mut (dyn FnMut(&str) + Send),
-) -> Result<ToolOutcome, Failure> {
-    let call = &call.arguments;
-    match tool {
-        Tool::Read => {
-            let wanted: read::Arguments = parse(call)?;
-            on_a_thread(context, cancel, move |context, cancel| read::read(&wanted, context, cancel)).await
-        }
-        Tool::Write => {
-            let wanted: write::Arguments = parse(call)?;
-            on_a_thread(context, cancel, move |context, _| write::write(&wanted, context)).await
-        }
-        Tool::Edit => {
-            let wanted: edit::Arguments = parse(call)?;
-            on_a_thread(context, cancel, move |context, _| edit::edit(&wanted, context)).await
-        }
-        Tool::Glob => {
-            let wanted: glob::Arguments = parse(call)?;
-            on_a_thread(context, cancel, move |context, cancel| glob::glob(&wanted, context, cancel)).await
-        }
-        Tool::Grep => {
-            let wanted: grep::Arguments = parse(call)?;
-            on_a_thread(context, cancel, move |context, cancel| grep::grep(&wanted, context, cancel)).await
-        }
-        Tool::Bash => bash::bash(parse(call)?, context, cancel, on_output).await,
-    }
-}
-
 /// Disks block, so file tools work on a thread for that. If the caller goes away, the work hears it as a cancel.
-async fn on_a_thread(
-    context: &ToolContext,
-    cancel: CancelToken,
-    work: impl FnOnce(&ToolContext, &CancelToken) -> Result<ToolOutcome, Failure> + Send + 'static,
-) -> Result<ToolOutcome, Failure> {
-    let (context, token) = (context.clone(), cancel.child_token());
-    let _ends_with_us = token.clone().drop_guard();
-    let working = tokio::task::spawn_blocking(move || work(&context, &token));
-    working.await.unwrap_or_else(|error| Err(Failure::new(format!("the tool broke off: {error}"))))
+fn on_a_thread<'c, Wanted: DeserializeOwned + Send + 'static>(
+    call: Call<'c>,
+    work: fn(&Wanted, &ToolContext, &CancelToken) -> Result<ToolOutcome, Failure>,
+) -> Running<'c> {
+    Box::pin(async move {
+        let wanted: Wanted = parse(call.arguments)?;
+        let (context, token) = (call.context.clone(), call.cancel.child_token());
+        let _ends_with_us = token.clone().drop_guard();
+        let working = tokio::task::spawn_blocking(move || work(&wanted, &context, &token));
+        working.await.unwrap_or_else(|error| Err(Failure::new(format!("the tool broke off: {error}"))))
+    })
 }
 
 fn unknown(name: &str, access: Access) -> Failure {
-    let known: Vec<_> = Tool::ALL.into_iter().filter(|tool| tool.is_for(access)).map(Tool::name).collect();
+    let known: Vec<_> = Tool::all().filter(|tool| tool.is_for(access)).map(|tool| tool.name).collect();
     Failure::new(format!("unknown tool `{name}`; known are {}", known.join(", ")))
 }
 
-fn refused(tool: Tool) -> Failure {
-    Failure::new(format!("`{}` is not available: this agent may only read", tool.name()))
+fn refused(tool: &Tool) -> Failure {
+    Failure::new(format!("`{}` is not available: this agent may only read", tool.name))
 }

@@ -7,37 +7,37 @@ use fugato_model::chat::{ToolCall, ToolSpec};
 /// The tools an agent may use, and where.
 #[derive(Clone, Debug)]
 pub struct ToolBox {
-    tools: Vec<Tool>,
+    tools: Vec<&'static Tool>,
     context: ToolContext,
 }
 
 impl ToolBox {
     /// Every tool that the access of the context allows.
     pub fn new(context: ToolContext) -> Self {
-        let tools = Tool::ALL.into_iter().filter(|tool| tool.is_for(context.access)).collect();
+        let tools = Tool::all().filter(|tool| tool.is_for(context.access)).collect();
         Self { tools, context }
     }
 
     /// Keeps only the tools of these names. Names that are not in the box add nothing.
     #[must_use]
     pub fn only<Name: AsRef<str>>(mut self, names: &[Name]) -> Self {
-        self.tools.retain(|tool| names.iter().any(|name| name.as_ref() == tool.name()));
+        self.tools.retain(|tool| names.iter().any(|name| name.as_ref() == tool.name));
         self
     }
 
     /// Takes the tools of these names out.
     #[must_use]
     pub fn without<Name: AsRef<str>>(mut self, names: &[Name]) -> Self {
-        self.tools.retain(|tool| !names.iter().any(|name| name.as_ref() == tool.name()));
+        self.tools.retain(|tool| !names.iter().any(|name| name.as_ref() == tool.name));
         self
     }
 
     pub fn has(&self, name: &str) -> bool {
-        self.tools.iter().any(|tool| tool.name() == name)
+        self.tools.iter().any(|tool| tool.name == name)
     }
 
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.tools.iter().map(|tool| tool.name())
+        self.tools.iter().map(|tool| tool.name)
     }
 
     pub fn specs(&self) -> Vec<ToolSpec> {
@@ -45,7 +45,7 @@ impl ToolBox {
     }
 
     pub fn class_of(&self, name: &str) -> Option<EffectClass> {
-        self.tools.iter().find(|tool| tool.name() == name).map(|tool| tool.class())
+        self.tools.iter().find(|tool| tool.name == name).map(|tool| tool.class)
     }
 
     pub fn context(&self) -> &ToolContext {

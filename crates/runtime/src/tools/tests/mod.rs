@@ -181,7 +181,7 @@ async fn explore_cannot_write_by_any_tool() {
     let project = Project::new().read_only();
     project.put("a.txt", "text");
     let before = snapshot(project.temp.path());
-    for tool in Tool::ALL {
+    for tool in Tool::all() {
         for arguments in [
             json!({"path": "a.txt", "content": "x"}),
             json!({"path": "new/b.txt", "content": "x"}),
@@ -189,13 +189,21 @@ async fn explore_cannot_write_by_any_tool() {
             json!({"command": "echo x > a.txt"}),
             json!({"path": project.context.scratch.join("c"), "content": "x"}),
         ] {
-            let outcome = project.call(tool.name(), arguments).await;
+            let outcome = project.call(tool.name, arguments).await;
             if !tool.is_for(Access::ReadOnly) {
                 assert!(outcome.content.contains("may only read"), "{outcome:?}");
             }
         }
     }
     assert_eq!(snapshot(project.temp.path()), before);
+}
+
+#[test]
+fn the_engine_knows_every_tool_by_its_effect() {
+    for tool in Tool::all() {
+        let class = fugato_engine::tools::class_of(tool.name).map(|class| format!("{class:?}"));
+        assert_eq!(class, Some(format!("{:?}", tool.class)), "{}", tool.name);
+    }
 }
 
 #[tokio::test]

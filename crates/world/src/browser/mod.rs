@@ -1,0 +1,1 @@
+//! A real Chromium, driven over the DevTools protocol.

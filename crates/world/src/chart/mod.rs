@@ -1,0 +1,1 @@
+//! Data drawn as a chart.

@@ -1,0 +1,1 @@
+//! Text and tables from documents and pictures.

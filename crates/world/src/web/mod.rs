@@ -1,0 +1,1 @@
+//! Pages fetched and searched for.
