@@ -110,6 +110,10 @@ async fn work(
         }
     };
     drop(controls);
+    session.files_written().await;
+    while let Ok(notice) = told.try_recv() {
+        follower.notice(notice, app);
+    }
     end
 }
 

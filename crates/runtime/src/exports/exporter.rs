@@ -1,8 +1,8 @@
 //! The thread that keeps a running run's files up to date, and the handle its session holds.
 //!
-//! The session only says how far the log goes: there is no queue that could grow, and nothing here can fail or delay a
-//! run. Changes are gathered for a tenth of a second; when writing is slow (thousands of agents, a slow disk), for ten
-//! times as long as it takes, so that exports never cost more than a tenth of one core.
+//! The session hands over what it has stored; what is too much to hold is read from the log again. Nothing here can fail
+//! or delay a run. Changes are gathered for a tenth of a second, in large runs for longer: a millisecond for each agent,
+//! and ten times as long as writing takes, so that exports never cost more than a tenth of one core.
 
 use super::files::Files;
 use super::fold::Owner;
@@ -11,6 +11,7 @@ use super::rebuild;
 use super::writer::{WriteError, Writer};
 use crate::runs::JournalError;
 use crate::store::Reader;
+use fugato_engine::Event;
 use fugato_model::Words;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -26,18 +27,25 @@ pub struct Exporter {
 }
 
 const GATHER: Duration = Duration::from_millis(100);
+/// Nobody reads hundreds of files ten times a second.
+const GATHER_PER_AGENT: Duration = Duration::from_millis(1);
+const LONGEST_GATHER: Duration = Duration::from_secs(2);
+/// More events than this are not held for the writer.
+const HELD: usize = 8192;
 /// A disk that hangs must not hold a run for ever; past this the files are left to `doctor --rebuild`.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Exporter {
-    /// Begins to export. `warn` is called at most once, when something cannot be written.
-    pub fn start(state: &Path, run: &str, warn: impl FnOnce(Words) + Send + 'static) -> Self {
+    /// Begins to export a run of about this many agents. `warn` is called at most once, when something cannot be written.
+    pub fn start(state: &Path, run: &str, agents: usize, warn: impl FnOnce(Words) + Send + 'static) -> Self {
         let shared = Arc::new(Shared::default());
+        let agents = u32::try_from(agents).unwrap_or(u32::MAX);
         shared.lock().changed = true;
         let work = Work {
             state: state.to_owned(),
             run: run.to_owned(),
             shared: shared.clone(),
+            gather: GATHER_PER_AGENT.saturating_mul(agents).clamp(GATHER, LONGEST_GATHER),
             open: None,
             warn: Some(Box::new(warn)),
         };
@@ -47,12 +55,23 @@ impl Exporter {
         Self { shared, thread }
     }
 
-    /// The log has grown.
-    pub fn committed(&self) {
+    /// The log has grown by these events. Whoever does not have them gives none: they are read from the log.
+    pub fn committed(&self, events: &[Arc<Event>]) {
         let mut asked = self.shared.lock();
         (asked.changed, asked.resting) = (true, false);
+        asked.behind |= events.is_empty() || asked.fresh.len() + events.len() > HELD;
+        if asked.behind {
+            asked.fresh.clear();
+        } else {
+            asked.fresh.extend_from_slice(events);
+        }
         drop(asked);
         self.shared.bell.notify_all();
+    }
+
+    /// Nobody works on the run any more: the files are written now, and not waited for.
+    pub fn rest(&self) {
+        drop(self.ask_to_settle());
     }
 
     /// Waits until the files say exactly what the log says, with nobody at work on the run.
@@ -104,6 +123,10 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Asked {
     changed: bool,
+    /// Events that were stored since the last pass.
+    fresh: Vec<Arc<Event>>,
+    /// There were more of them than are held.
+    behind: bool,
     /// Nobody works on the run.
     resting: bool,
     settle: Vec<oneshot::Sender<()>>,
@@ -121,7 +144,8 @@ struct Work {
     state: PathBuf,
     run: String,
     shared: Arc<Shared>,
-    open: Option<(Reader, Writer)>,
+    gather: Duration,
+    open: Option<Writer>,
     warn: Option<Box<dyn FnOnce(Words) + Send>>,
 }
 
@@ -141,6 +165,8 @@ impl Drop for Ended {
 /// What to do next.
 struct Order {
     owner: Owner,
+    /// `None`: only the log has them all.
+    fresh: Option<Vec<Arc<Event>>>,
     settle: Vec<oneshot::Sender<()>>,
     closing: bool,
 }
@@ -148,17 +174,17 @@ struct Order {
 impl Work {
     fn run(mut self) {
         let _ended = Ended(self.shared.clone());
-        let mut rest = GATHER;
+        let mut rest = self.gather;
         loop {
-            let Order { owner, settle, closing } = self.next(rest);
+            let Order { owner, fresh, settle, closing } = self.next(rest);
             let is_last = closing || !settle.is_empty();
             let began = Instant::now();
-            if let Err(error) = self.pass(owner, is_last)
+            if let Err(error) = self.pass(owner, fresh.as_deref(), is_last)
                 && let Some(warn) = self.warn.take()
             {
                 warn(error.words());
             }
-            rest = GATHER.max(began.elapsed() * 10);
+            rest = self.gather.max(began.elapsed() * 10);
             for done in settle {
                 // Whoever waited may be gone.
                 let _ = done.send(());
@@ -177,7 +203,7 @@ impl Work {
         let asked = self.shared.lock();
         let asked = self.shared.bell.wait_while(asked, waiting).unwrap_or_else(PoisonError::into_inner);
         // What came while nothing was going on is gathered too: a run shorter than this is written once.
-        let left = rest.saturating_sub(began.elapsed()).max(GATHER);
+        let left = rest.saturating_sub(began.elapsed()).max(self.gather);
         let (mut asked, _) = self
             .shared
             .bell
@@ -185,31 +211,34 @@ impl Work {
             .unwrap_or_else(PoisonError::into_inner);
         asked.changed = false;
         let owner = if asked.resting || asked.closing { Owner::Gone } else { Owner::Here };
-        Order { owner, settle: std::mem::take(&mut asked.settle), closing: asked.closing }
+        let (fresh, settle) = (std::mem::take(&mut asked.fresh), std::mem::take(&mut asked.settle));
+        let fresh = (!std::mem::take(&mut asked.behind)).then_some(fresh);
+        Order { owner, fresh, settle, closing: asked.closing }
     }
 
-    fn pass(&mut self, owner: Owner, is_last: bool) -> Result<(), WriteError> {
+    fn pass(&mut self, owner: Owner, fresh: Option<&[Arc<Event>]>, is_last: bool) -> Result<(), WriteError> {
         let mut pointed = Ok(());
         if self.open.is_none() {
-            let reader = self.reader()?;
             let files = Files::open(&self.state.join("runs").join(&self.run))?;
-            self.open = Some((reader, Writer::new(&self.run, files)));
+            self.open = Some(Writer::new(&self.run, files));
             pointed = point_at(&self.state, &self.run);
         }
-        let Some((reader, writer)) = &mut self.open else { return Ok(()) };
-        let passed = writer.pass(reader, owner);
+        let state = &self.state;
+        let open = || -> Result<Reader, JournalError> { Reader::open(state)?.ok_or(JournalError::Empty) };
+        let Some(writer) = &mut self.open else { return Ok(()) };
+        let followed = fresh.and_then(|fresh| writer.follow(fresh, owner));
+        let passed = match followed {
+            Some(passed) => passed,
+            None => open().map_err(WriteError::from).and_then(|reader| writer.pass(&reader, owner)),
+        };
         if is_last {
             writer.sync();
         }
         if is_last && writer.has_lost_something() {
             // Somebody meddled with the files, or the disk was full for a while: once more from the log.
             self.open = None;
-            rebuild::one(&self.reader()?, &self.state, &self.run, owner)?;
+            rebuild::one(&open()?, &self.state, &self.run, owner)?;
         }
         passed.and(pointed.map_err(WriteError::from))
-    }
-
-    fn reader(&self) -> Result<Reader, JournalError> {
-        Reader::open(&self.state)?.ok_or(JournalError::Empty)
     }
 }

@@ -8,8 +8,10 @@ use super::glance;
 use super::render;
 use crate::runs::{JournalError, decode};
 use crate::store::Reader;
+use fugato_engine::Event;
 use fugato_model::Words;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WriteError {
@@ -67,6 +69,22 @@ impl Writer {
     /// Brings the files to the end of the log. The first failure is told; what can be written is written.
     pub fn pass(&mut self, reader: &Reader, owner: Owner) -> Result<(), WriteError> {
         let read = self.read(reader);
+        self.write(read, owner)
+    }
+
+    /// The same from events that were kept since they were stored. `None`: there are some between that were not.
+    pub fn follow(&mut self, fresh: &[Arc<Event>], owner: Owner) -> Option<Result<(), WriteError>> {
+        let next = self.fold.as_ref().map_or(1, |fold| fold.seq + 1);
+        let new = fresh.get(fresh.partition_point(|event| event.seq < next)..).unwrap_or_default();
+        let is_gapless = new.iter().map(|event| event.seq).eq((next..).take(new.len()));
+        if !is_gapless || (next == 1 && new.is_empty()) {
+            return None;
+        }
+        let taken = new.iter().try_for_each(|event| self.take(event));
+        Some(self.write(taken, owner))
+    }
+
+    fn write(&mut self, read: Result<(), WriteError>, owner: Owner) -> Result<(), WriteError> {
         let lines = self.files.flush();
         let documents = self.documents(owner);
         read?;
@@ -81,10 +99,10 @@ impl Writer {
     }
 
     fn read(&mut self, reader: &Reader) -> Result<(), WriteError> {
-        let Self { fold, files, run, .. } = self;
-        let from = fold.as_ref().map_or(1, |fold| fold.seq + 1);
+        let from = self.fold.as_ref().map_or(1, |fold| fold.seq + 1);
         let mut failed: Result<(), WriteError> = Ok(());
-        let events = reader.events(run, from, u64::MAX).map_err(JournalError::from)?;
+        let run = self.run.clone();
+        let events = reader.events(&run, from, u64::MAX).map_err(JournalError::from)?;
         let visited = events.visit(|seq, bytes| {
             let event = match glance::at(bytes).map_or_else(|| decode(seq, bytes, reader), Ok) {
                 Ok(event) => event,
@@ -93,22 +111,30 @@ impl Writer {
                     return ControlFlow::Break(());
                 }
             };
-            let Some(fold) = fold else {
-                *fold = Fold::created(&event);
-                return if fold.is_some() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
-            };
-            let mut lines = Vec::new();
-            fold.apply(&event, &mut |log, line| lines.push((log, line)));
-            for (log, line) in lines {
-                let appended = files.append(&file_of(fold, log), seq, &line);
-                if let (Err(error), Ok(())) = (appended, &failed) {
-                    failed = Err(error.into());
-                }
+            if let (Err(error), Ok(())) = (self.take(&event), &failed) {
+                failed = Err(error);
             }
-            ControlFlow::Continue(())
+            // Without its first event nothing of a run can be understood.
+            if self.fold.is_some() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         visited.map_err(JournalError::from)?;
         failed
+    }
+
+    /// Folds one event and queues the lines it makes. The first failure is told; the other lines are queued.
+    fn take(&mut self, event: &Event) -> Result<(), WriteError> {
+        let Self { fold, files, .. } = self;
+        let Some(fold) = fold else {
+            *fold = Fold::created(event);
+            return Ok(());
+        };
+        let mut lines = Vec::new();
+        fold.apply(event, &mut |log, line| lines.push((log, line)));
+        let mut first = Ok(());
+        for (log, line) in lines {
+            first = first.and(files.append(&file_of(fold, log), event.seq, &line));
+        }
+        Ok(first?)
     }
 
     /// Agents first, the run last: whoever finds the run complete finds its agents so.

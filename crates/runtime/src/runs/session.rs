@@ -149,7 +149,9 @@ impl Session {
         };
         let lease = store.create_owned_run(new, &Owner::this_process())?;
         let mut session = Self::new(run, store, lease, world, watcher);
-        (session.watcher)(Notice::Event(Arc::new(created)));
+        let created = Arc::new(created);
+        session.exporter.committed(std::slice::from_ref(&created));
+        (session.watcher)(Notice::Event(created));
         session.queue.push_back(Input::Go.into());
         Ok(session)
     }
@@ -195,7 +197,8 @@ impl Session {
         };
         let live = mpsc::unbounded_channel();
         let warnings = live.0.clone();
-        let exporter = Exporter::start(store.dir(), &run.spec.id, move |words| {
+        let agents = run.spec.plan.nodes.len();
+        let exporter = Exporter::start(store.dir(), &run.spec.id, agents, move |words| {
             let _ = warnings.send(Notice::Warning(words));
         });
         Self {
@@ -223,7 +226,8 @@ impl Session {
         self.queue.push_back(Queued { input, asked_by: AskedBy::Caller });
     }
 
-    /// Works until the run ends, waits for a person, is paused, or is told to stop.
+    /// Works until the run ends, waits for a person, is paused, or is told to stop. The files for other programs follow
+    /// shortly; [`Session::files_written`] waits for them, and so does the end of the session.
     pub async fn drive(&mut self, mut controls: mpsc::Receiver<Control>) -> Result<End, RunError> {
         let outcome = self.work(&mut controls).await;
         // Whatever ended it, nothing of ours goes on.
@@ -364,9 +368,10 @@ impl Session {
             answers,
         };
         self.store.append(batch).await?;
-        self.exporter.committed();
+        let events: Vec<Arc<Event>> = events.into_iter().map(Arc::new).collect();
+        self.exporter.committed(&events);
         for event in events {
-            (self.watcher)(Notice::Event(Arc::new(event)));
+            (self.watcher)(Notice::Event(event));
         }
         Ok(())
     }
@@ -466,7 +471,17 @@ impl Session {
         // Performers stop their processes within the grace they were given; this is for one that does not.
         let _ = tokio::time::timeout(Duration::from_secs(20), all).await;
         self.tasks.abort_all();
+        self.exporter.rest();
+        self.pass_on();
+    }
+
+    /// Waits until the files for other programs say what the log says. Whoever reads them knows the end then.
+    pub async fn files_written(&mut self) {
         self.exporter.settle().await;
+        self.pass_on();
+    }
+
+    fn pass_on(&mut self) {
         while let Ok(notice) = self.live.1.try_recv() {
             (self.watcher)(notice);
         }

@@ -172,8 +172,8 @@ fn a_newer_directive_of_another_program_is_not_overwritten() {
 async fn live(state: &Path) -> Vec<String> {
     let warnings = Arc::new(Mutex::new(Vec::new()));
     let told = warnings.clone();
-    let exporter = Exporter::start(state, RUN, move |words| told.lock().unwrap().push(words.en));
-    exporter.committed();
+    let exporter = Exporter::start(state, RUN, 1, move |words| told.lock().unwrap().push(words.en));
+    exporter.committed(&[]);
     exporter.settle().await;
     exporter.settle().await;
     drop(exporter);
@@ -239,11 +239,11 @@ async fn files_deleted_under_a_live_export_are_back_when_it_ends() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path()).unwrap();
     store_log(&store, &events[..25]);
-    let exporter = Exporter::start(dir.path(), RUN, |_| {});
+    let exporter = Exporter::start(dir.path(), RUN, 1, |_| {});
     exporter.settle().await;
     fs::remove_dir_all(run_dir(dir.path()).join("agents")).unwrap();
     append(&store, RUN, &events[25..]);
-    exporter.committed();
+    exporter.committed(&[]);
     exporter.settle().await;
     assert_eq!(tree(&run_dir(dir.path())), expected(dir.path(), RUN, Owner::Gone));
 }

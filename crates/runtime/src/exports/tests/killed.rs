@@ -17,7 +17,7 @@ const RUN: &str = "run_killed";
 fn exporting_child() {
     let dir = std::env::var_os(DIR).unwrap();
     let store = Store::open(dir.as_ref()).unwrap();
-    let exporter = Exporter::start(dir.as_ref(), RUN, |words| panic!("{}", words.en));
+    let exporter = Exporter::start(dir.as_ref(), RUN, 1, |words| panic!("{}", words.en));
     let mut next = store.reader().unwrap().last_seq(RUN).unwrap() + 1;
     loop {
         let at = BEGAN + i64::try_from(next).unwrap();
@@ -33,7 +33,7 @@ fn exporting_child() {
             },
         };
         append(&store, RUN, &[Event { v: Event::VERSION, seq: next, at, by: By::Engine, kind }]);
-        exporter.committed();
+        exporter.committed(&[]);
         println!("wrote {next}");
         std::io::stdout().flush().unwrap();
         next += 1;
@@ -93,7 +93,7 @@ async fn a_process_killed_while_exporting_leaves_nothing_that_the_next_does_not_
         if kill % 2 == 0 {
             continue;
         }
-        let exporter = Exporter::start(dir.path(), RUN, |words| panic!("{}", words.en));
+        let exporter = Exporter::start(dir.path(), RUN, 1, |words| panic!("{}", words.en));
         exporter.settle().await;
         drop(exporter);
         let files = tree(&dir.path().join("runs").join(RUN));

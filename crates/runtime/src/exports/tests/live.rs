@@ -34,6 +34,7 @@ async fn two_sessions_at_once_leave_exact_files_and_a_pointer_to_one_of_them() {
     let controls = || tokio::sync::mpsc::channel(1).1;
     let (a, b) = tokio::join!(one.drive(controls()), two.drive(controls()));
     assert_eq!((a.unwrap(), b.unwrap()), (End::Ended, End::Ended));
+    tokio::join!(one.files_written(), two.files_written());
     for run in ["run_one", "run_two"] {
         let files = tree(&dir.path().join("runs").join(run));
         assert_eq!(files, expected(dir.path(), run, Owner::Gone));
@@ -57,6 +58,7 @@ async fn a_run_that_cannot_be_exported_runs_to_its_end_and_says_so_once() {
     let mut session = session(dir.path(), agents("run_blocked"), &notices);
     let end = session.drive(tokio::sync::mpsc::channel(1).1).await.unwrap();
     assert_eq!((end, session.run().status()), (End::Ended, "complete"));
+    session.files_written().await;
     let warned = notices.lock().unwrap().iter().filter(|notice| matches!(notice, Notice::Warning(_))).count();
     assert_eq!(warned, 1);
 }
@@ -80,14 +82,14 @@ async fn of_two_writers_of_one_run_the_second_waits_for_its_turn() {
     store_log(&store, &log(vec![created(agents("run_twice"))]));
     let warned = Arc::new(Mutex::new(0));
     let count = warned.clone();
-    let first = Exporter::start(dir.path(), "run_twice", |_| {});
+    let first = Exporter::start(dir.path(), "run_twice", 1, |_| {});
     first.settle().await;
-    let second = Exporter::start(dir.path(), "run_twice", move |_| *count.lock().unwrap() += 1);
+    let second = Exporter::start(dir.path(), "run_twice", 1, move |_| *count.lock().unwrap() += 1);
     second.settle().await;
     assert_eq!(*warned.lock().unwrap(), 1);
     drop(first);
     append(&store, "run_twice", &log(vec![created(agents("x")), agent_started("收集/日历", Some(0))])[1..]);
-    second.committed();
+    second.committed(&[]);
     second.settle().await;
     assert_eq!(tree(&dir.path().join("runs/run_twice")), expected(dir.path(), "run_twice", Owner::Gone));
 }
