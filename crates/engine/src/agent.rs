@@ -1,7 +1,8 @@
 //! One agent as a small machine: idle → thinking → acting → … → stopped. No I/O: the next step comes out, results go in.
 
+use crate::agent_type::AgentType;
 use crate::context::{ContextSize, bytes_of};
-use crate::event::{AgentPath, Purpose};
+use crate::event::{AgentPath, CallRef, Purpose, Verdict};
 use crate::limits::{Reserve, Spent};
 use crate::plan::Access;
 use fugato_model::chat::{Message, Part, Role, ToolResult};
@@ -14,7 +15,24 @@ pub struct AgentState {
     /// The node it works for; `None` for the only agent of a skill without phases.
     pub node: Option<u32>,
     pub agent_type: String,
+    /// What it may use, after everything its parent may not was taken away.
+    pub kind: Arc<AgentType>,
     pub access: Access,
+    /// The agent that started it, and how many are above it.
+    pub parent: Option<u32>,
+    pub depth: u32,
+    /// The call that waits for its result.
+    pub call: Option<CallRef>,
+    /// The provider's name for that call: the name of its stream.
+    pub call_id: String,
+    /// What people see of its task.
+    pub description: String,
+    /// Whoever started it is told by a message.
+    pub background: bool,
+    /// What is left of the budget that is kept for it.
+    pub share: Option<Reserve>,
+    /// How it ended, once it has.
+    pub verdict: Option<Verdict>,
     pub model: String,
     pub system: Arc<str>,
     /// The conversation. Grows only at its end, except when it is compacted.
@@ -53,6 +71,8 @@ pub enum Turn {
     Acting {
         calls: Vec<Slot>,
     },
+    /// It has answered, and goes on when it is told something.
+    Waiting,
     Stopped,
 }
 
@@ -60,9 +80,17 @@ pub enum Turn {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slot {
     pub call: String,
-    /// It is a question to a person.
-    pub asked: bool,
+    pub waits_for: WaitsFor,
     pub result: Option<ToolResult>,
+}
+
+/// Who has the result of a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WaitsFor {
+    #[default]
+    Tool,
+    Person,
+    Agent,
 }
 
 /// The agent's state in one word.
@@ -98,21 +126,21 @@ impl AgentState {
         }
     }
 
-    /// The call of this step is a question to a person.
-    pub(crate) fn ask(&mut self, step: u32, index: u32) {
+    /// The call of this step waits for somebody.
+    pub(crate) fn wait_for(&mut self, whom: WaitsFor, step: u32, index: u32) {
         match &mut self.turn {
             Turn::Acting { calls } if self.step == step => {
-                calls.get_mut(index as usize).into_iter().for_each(|slot| slot.asked = true);
+                calls.get_mut(index as usize).into_iter().for_each(|slot| slot.waits_for = whom);
             }
             _ => {}
         }
     }
 
-    /// Is this question of this step still unanswered?
-    pub(crate) fn asks(&self, step: u32, index: u32) -> bool {
+    /// Is this call of this step still unanswered, and waits for them?
+    pub(crate) fn waits(&self, whom: WaitsFor, step: u32, index: u32) -> bool {
         match &self.turn {
             Turn::Acting { calls } if self.step == step => {
-                calls.get(index as usize).is_some_and(|slot| slot.asked && slot.result.is_none())
+                calls.get(index as usize).is_some_and(|slot| slot.waits_for == whom && slot.result.is_none())
             }
             _ => false,
         }
@@ -120,9 +148,27 @@ impl AgentState {
 
     /// All that is left of this step are questions.
     pub(crate) fn waits_for_a_person(&self) -> bool {
+        self.only_waits_for(|whom| whom == WaitsFor::Person)
+    }
+
+    /// Nothing of this step is done by itself: it holds no slot.
+    pub(crate) fn rests(&self) -> bool {
+        self.only_waits_for(|whom| whom != WaitsFor::Tool)
+    }
+
+    fn only_waits_for(&self, whom: impl Fn(WaitsFor) -> bool) -> bool {
         let Turn::Acting { calls } = &self.turn else { return false };
         let mut open = calls.iter().filter(|slot| slot.result.is_none()).peekable();
-        open.peek().is_some() && open.all(|slot| slot.asked)
+        open.peek().is_some() && open.all(|slot| whom(slot.waits_for))
+    }
+
+    /// Does it take a slot while it works? The main agent of a run without phases takes none.
+    pub(crate) fn counts(&self) -> bool {
+        self.node.is_some() || self.parent.is_some()
+    }
+
+    pub(crate) fn was_cancelled(&self) -> bool {
+        self.verdict == Some(Verdict::Cancelled)
     }
 
     pub(crate) fn say(&mut self, message: Message) {

@@ -2,6 +2,7 @@
 //! that a changed file changes later runs and never this one.
 
 use crate::plan::Access;
+use crate::tools;
 use serde::{Deserialize, Serialize};
 
 /// One kind of agent. What it may do is never more than what its parent may.
@@ -78,6 +79,30 @@ impl AgentType {
     pub fn has_tool(&self, tool: &str) -> bool {
         let listed = |names: &[String]| names.iter().any(|name| matches(name, tool));
         self.tools.as_deref().is_none_or(listed) && !listed(&self.disallowed)
+    }
+}
+
+impl AgentType {
+    /// This kind below a parent: never more than the parent has.
+    #[must_use]
+    pub fn within(&self, parent: &Self) -> Self {
+        let mut kind = self.clone();
+        if parent.tools.is_some() || !parent.disallowed.is_empty() {
+            let known = tools::TOOLS.iter().map(|(name, _)| *name);
+            let both = known.filter(|tool| parent.has_tool(tool) && self.has_tool(tool));
+            kind.tools = Some(both.map(str::to_owned).collect());
+            kind.disallowed = Vec::new();
+        }
+        if parent.access == Access::ReadOnly {
+            kind.access = Access::ReadOnly;
+        }
+        kind.skills = match (&self.skills, &parent.skills) {
+            (Some(own), Some(above)) => {
+                Some(own.iter().filter(|name| above.contains(name)).cloned().collect())
+            }
+            (own, above) => own.clone().or_else(|| above.clone()),
+        };
+        kind
     }
 }
 

@@ -1,5 +1,6 @@
 //! The log: everything that ever happened in a run, in the past tense. The only truth.
 
+use crate::agent_type::AgentType;
 use crate::limits::{Limits, Rate, Reserve};
 use crate::plan::Plan;
 use crate::reuse::Reused;
@@ -114,6 +115,12 @@ pub struct RunSpec {
     /// Digest of every file the plan will execute, by its path under the skill.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub digests: BTreeMap<String, Digest>,
+    /// The kinds of agents its main agent may start; none: it cannot delegate.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub types: BTreeMap<String, Arc<AgentType>>,
+    /// What the main agent is told about delegating.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub guide: String,
     /// Results taken over from the parent, by node: these nodes have ended before anything starts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reused: BTreeMap<String, Reused>,
@@ -234,10 +241,34 @@ pub enum EventKind {
         model: String,
         system: String,
         prompt: String,
+        /// The call that started it, and the part of the budget that is kept for it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        delegated: Option<Delegated>,
     },
+    /// An agent waits for a slot: one that will be started, or one that goes on after it had stopped.
+    #[serde(rename = "agent.queued")]
+    AgentQueued {
+        agent: AgentPath,
+        /// `None`: a person asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallRef>,
+        /// How many wait before it; 0: it starts at once.
+        position: u32,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        background: bool,
+    },
+    /// It has answered, and goes on when one of the agents it left in the background ends.
+    #[serde(rename = "agent.waiting")]
+    AgentWaiting { agent: u32 },
     /// A further task for an agent that is there already (inline phases share one conversation).
     #[serde(rename = "agent.continued")]
-    AgentContinued { agent: u32, node: Option<u32>, prompt: String },
+    AgentContinued {
+        agent: u32,
+        node: Option<u32>,
+        prompt: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        delegated: Option<Delegated>,
+    },
     /// The conversation had become too long: its beginning and its end stay, a summary stands for what was between.
     #[serde(rename = "agent.compacted")]
     AgentCompacted {
@@ -315,6 +346,28 @@ pub enum EventKind {
     DirectiveApplied { generation: u64, agent: u32 },
     #[serde(rename = "directive.refused")]
     DirectiveRefused { generation: u64, reason: Words },
+}
+
+/// A tool call that an agent made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CallRef {
+    pub agent: u32,
+    pub step: u32,
+    pub index: u32,
+}
+
+/// Why an agent works that no plan asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delegated {
+    /// The call that waits for its result; `None`: a person asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallRef>,
+    /// Its end is told by a message, not by the result of the call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
+    /// Of the run's budget, until it stops.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<Reserve>,
 }
 
 /// What a model is asked for.

@@ -25,18 +25,18 @@ mod tests;
 pub mod tools;
 mod view;
 
-pub use agent::{AgentState, AgentStatus, Turn};
+pub use agent::{AgentState, AgentStatus, Turn, WaitsFor};
 pub use agent_type::{AgentType, Executor};
 pub use context::ContextSize;
 pub use effect::{Effect, EffectKey};
 pub use event::{
-    AfterFailure, AgentPath, Asked, By, EffectClass, Event, EventKind, Outcome, Purpose, RunSpec, SkillPin,
-    Target, Timer, Verb, Verdict,
+    AfterFailure, AgentPath, Asked, By, CallRef, Delegated, EffectClass, Event, EventKind, Outcome, Purpose,
+    RunSpec, SkillPin, Target, Timer, Verb, Verdict,
 };
 pub use input::{Command, Completion, Input, Refusal};
 pub use limits::{Limits, Rate, Reserve, Spent};
 pub use plan::{Access, Phase, Plan, PlanError, PlanNode, Requirement, Work};
 pub use question::{AnswerType, Wants};
 pub use reuse::{Reused, ReusedStatus, results};
-pub use run::{Change, NodeState, NodeStatus, Question, Run};
+pub use run::{Change, NodeState, NodeStatus, Question, Queued, Run};
 pub use view::{AgentView, NodeView, RunView};

@@ -15,6 +15,9 @@ pub struct Limits {
     pub concurrent: u32,
     /// Model calls of one agent. The last one is kept for a wrap-up answer without tools.
     pub steps: u32,
+    /// Agents above the lowest: 1 is a master and its subagents, which start none themselves.
+    #[serde(default = "depth", skip_serializing_if = "is_usual_depth")]
+    pub depth: u32,
     /// Tool calls one answer may ask for; the rest get an error result.
     pub calls_per_answer: u32,
     /// Tokens of the whole run, in and out.
@@ -44,6 +47,7 @@ impl Default for Limits {
         Self {
             concurrent: 4,
             steps: 50,
+            depth: depth(),
             calls_per_answer: 64,
             tokens: None,
             micro_usd: None,
@@ -53,6 +57,16 @@ impl Default for Limits {
             context_tokens: context_tokens(),
         }
     }
+}
+
+/// Each level copies context, and a failure two levels down is hard to understand.
+fn depth() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the shape serde calls")]
+fn is_usual_depth(depth: &u32) -> bool {
+    *depth == self::depth()
 }
 
 /// Below the smallest window of the large models, with room for an answer; smaller ones say so when they overflow.
@@ -139,6 +153,9 @@ pub(crate) fn fit(run: &Run, agent: &AgentState) -> Fit {
     if limits.tokens.is_none() && limits.micro_usd.is_none() {
         return Fit::Yes(Reserve::default(), limits.answer_tokens);
     }
+    if let Some(share) = agent.share {
+        return fit_share(run, agent, share);
+    }
     let input = agent.context.tokens();
     let mut answer = u64::from(limits.answer_tokens.unwrap_or(USUAL_ANSWER));
     let others_hold = !run.reserved.is_nothing();
@@ -171,3 +188,55 @@ pub(crate) fn fit(run: &Run, agent: &AgentState) -> Fit {
     let reserve = Reserve { tokens: input.saturating_add(answer), micro_usd };
     Fit::Yes(reserve, Some(u32::try_from(answer).unwrap_or(u32::MAX)))
 }
+
+/// Does it fit into what was kept for this agent alone?
+fn fit_share(run: &Run, agent: &AgentState, share: Reserve) -> Fit {
+    let limits = &run.spec.limits;
+    let input = agent.context.tokens();
+    let mut answer = u64::from(limits.answer_tokens.unwrap_or(USUAL_ANSWER));
+    if limits.tokens.is_some() {
+        answer = answer.min(share.tokens.saturating_sub(input));
+        if answer < SMALLEST_ANSWER {
+            return Fit::Exhausted("tokens");
+        }
+    }
+    if limits.micro_usd.is_some() {
+        let Some(rate) = run.spec.rates.get(&agent.model) else {
+            return Fit::Exhausted("cost (the price of this model is unknown)");
+        };
+        let question = input.saturating_mul(rate.input_nano_usd);
+        let left = share.micro_usd.saturating_mul(1000).saturating_sub(question);
+        answer = answer.min(left.checked_div(rate.output_nano_usd).unwrap_or(u64::MAX));
+        if answer < SMALLEST_ANSWER {
+            return Fit::Exhausted("cost");
+        }
+    }
+    // The share itself is set aside already.
+    Fit::Yes(Reserve::default(), Some(u32::try_from(answer).unwrap_or(u32::MAX)))
+}
+
+/// What is left of the run's budget, nothing set aside counted; `None`: it has none.
+pub(crate) fn left(run: &Run) -> Option<Reserve> {
+    let limits = &run.spec.limits;
+    if limits.tokens.is_none() && limits.micro_usd.is_none() {
+        return None;
+    }
+    let rest = |limit: Option<u64>, spent: u64, reserved: u64| {
+        limit.map_or(0, |limit| limit.saturating_sub(spent).saturating_sub(reserved))
+    };
+    Some(Reserve {
+        tokens: rest(limits.tokens, run.spent.tokens(), run.reserved.tokens),
+        micro_usd: rest(limits.micro_usd, run.spent.cost().unwrap_or(0), run.reserved.micro_usd),
+    })
+}
+
+/// Would a call after this one still fit into the agent's share? The last one is kept for an answer.
+pub(crate) fn is_last_of_share(run: &Run, agent: &AgentState) -> bool {
+    let Some(share) = agent.share.filter(|_| run.spec.limits.tokens.is_some()) else { return false };
+    // The next question holds this one, its answer and what tools give.
+    let next = agent.context.tokens().saturating_mul(2).saturating_add(LEAST_STEP);
+    agent.context.tokens().saturating_add(next) > share.tokens
+}
+
+/// Tokens a step adds at the least.
+const LEAST_STEP: u64 = 256;

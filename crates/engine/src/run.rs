@@ -3,19 +3,22 @@
 //! Cost follows the event: what becomes ready, runnable or wanted is maintained step by step, never searched for.
 
 mod agents;
+mod delegation;
 mod effects;
 mod nodes;
 mod questions;
 
-use crate::agent::AgentState;
+use crate::agent::{AgentState, Turn};
 use crate::effect::{Effect, EffectKey};
 use crate::event::{AgentPath, Asked, Event, EventKind, Outcome, RunSpec, Target, Verb};
 use crate::limits::{Reserve, Spent};
 use crate::plan::{PlanNode, Work};
 use crate::question::Wants;
+pub(crate) use delegation::DEFAULT_TYPE;
+pub use delegation::Queued;
 use fugato_model::{Digest, Words};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 /// A run, as far as its log tells.
@@ -52,6 +55,14 @@ pub struct Run {
     pub(crate) runnable: BTreeSet<u32>,
     /// Agents that were answered and wait for a slot before they are asked for their next step.
     pub(crate) returning: BTreeSet<u32>,
+    /// Agents that wait for a slot, in order.
+    pub(crate) queue: VecDeque<Queued>,
+    /// Agents of each kind so far: their names are counted.
+    pub(crate) named: BTreeMap<String, u32>,
+    /// Which agent a call started, by the provider's name for the call.
+    pub(crate) by_call: HashMap<String, u32>,
+    /// Live agents that another one started.
+    pub(crate) children: BTreeSet<u32>,
     /// Nodes at work, and how many of them only wait for a person to say whether they happened.
     pub(crate) working: u32,
     pub(crate) waiting: u32,
@@ -161,6 +172,10 @@ impl Run {
             ready_inline: BTreeSet::new(),
             runnable: BTreeSet::new(),
             returning: BTreeSet::new(),
+            queue: VecDeque::new(),
+            named: BTreeMap::new(),
+            by_call: HashMap::new(),
+            children: BTreeSet::new(),
             resting: BTreeSet::new(),
             suspended: BTreeMap::new(),
             working: 0,
@@ -231,7 +246,11 @@ impl Run {
             | EventKind::NodeFailed { .. }
             | EventKind::NodeRestarted { .. }
             | EventKind::NodeUncertain { .. } => self.fold_node(&event.kind),
+            EventKind::AgentQueued { agent, call, background, .. } => {
+                self.agent_queued(agent, *call, *background);
+            }
             EventKind::AgentStarted { .. }
+            | EventKind::AgentWaiting { .. }
             | EventKind::AgentContinued { .. }
             | EventKind::AgentCompacted { .. }
             | EventKind::RepairAsked { .. }
@@ -250,7 +269,12 @@ impl Run {
                 self.skills_used.entry(name.clone()).or_insert(*digest);
             }
             EventKind::MessageSent { to, text, .. } => {
-                self.with_agent(*to, |state| state.inbox.push(text.clone()));
+                self.with_agent(*to, |state| {
+                    state.inbox.push(text.clone());
+                    if state.turn == Turn::Waiting {
+                        state.turn = Turn::Idle;
+                    }
+                });
             }
             EventKind::DirectiveRecorded { generation, verb, target, .. } => {
                 self.generation = *generation;

@@ -653,6 +653,7 @@ fn sometimes_failing(seed: u64) -> impl Fn(&Effect, &Run) -> Completion {
 
 mod budgets;
 mod conversations;
+mod delegation;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]

@@ -5,6 +5,8 @@ use crate::event::EffectClass;
 /// Engine tools: decided here, never performed.
 pub const SUBMIT: &str = "submit_result";
 pub const ASK: &str = "ask_user";
+pub const DELEGATE: &str = "Agent";
+pub const SEND: &str = "SendMessage";
 
 /// World and skill tools.
 pub const TOOLS: &[(&str, EffectClass)] = &[

@@ -1,7 +1,7 @@
 //! A run as people and programs see it: derived from the state on demand, never stored.
 
 use crate::agent::{AgentStatus, Turn};
-use crate::event::Outcome;
+use crate::event::{Outcome, Verdict};
 use crate::limits::Spent;
 use crate::run::{NodeStatus, Run};
 use fugato_model::Lang;
@@ -43,6 +43,13 @@ pub struct NodeView {
 pub struct AgentView {
     pub id: String,
     pub agent_type: String,
+    /// Who started it, by which call, and what for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub call: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub description: String,
     pub status: &'static str,
     pub steps: u32,
     pub spent: Spent,
@@ -107,11 +114,22 @@ impl Run {
         let agents = (0u32..).zip(&self.agents).map(|(at, agent)| AgentView {
             id: agent.path.to_string(),
             agent_type: agent.agent_type.clone(),
+            parent: agent
+                .parent
+                .and_then(|parent| self.agents.get(parent as usize))
+                .map(|parent| parent.path.to_string()),
+            call: agent.call_id.clone(),
+            description: agent.description.clone(),
             status: match self.agent_status(at) {
                 AgentStatus::Running => "running",
                 AgentStatus::Paused => "paused",
                 AgentStatus::AwaitingInput => "awaiting_input",
-                AgentStatus::Stopped => "done",
+                AgentStatus::Stopped => match &agent.verdict {
+                    Some(Verdict::Failed { .. }) => "failed",
+                    Some(Verdict::Cancelled) => "cancelled",
+                    Some(Verdict::LimitReached { .. }) => "limit_reached",
+                    _ => "done",
+                },
             },
             steps: agent.step,
             spent: agent.spent,

@@ -3,13 +3,13 @@
 use super::Recorder;
 use crate::agent::Turn;
 use crate::context;
-use crate::driver::agent_ended;
+use crate::driver::stop;
 use crate::effect::EffectKey;
-use crate::event::{AgentPath, Asked, EffectClass, EventKind, Purpose, Verdict};
+use crate::event::{AgentPath, Asked, CallRef, EffectClass, EventKind, Purpose, Verdict};
 use crate::input::Completion;
 use crate::plan::{Access, PlanNode};
 use crate::question::Wants;
-use crate::tools::{ASK, SUBMIT, TOOLS, class_of};
+use crate::tools::{ASK, DELEGATE, SEND, SUBMIT, TOOLS, class_of};
 use fugato_model::Words;
 use fugato_model::chat::{Answer, ModelFault, ToolCall};
 use std::sync::Arc;
@@ -144,7 +144,9 @@ fn can_misstep(recorder: &Recorder<'_>, agent: u32) -> bool {
 }
 
 fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: ToolCall) {
-    let access = recorder.run.agents.get(agent as usize).map_or(Access::ReadOnly, |state| state.access);
+    let state = recorder.run.agents.get(agent as usize);
+    let access = state.map_or(Access::ReadOnly, |state| state.access);
+    let kind = state.map(|state| state.kind.clone());
     let not_run = |content: String| EventKind::ToolCompleted { agent, step, index, content, is_error: true };
     let refused = |reason: String| EventKind::ToolRefused { agent, step, index, reason };
     let limits = &recorder.run.spec.limits;
@@ -170,10 +172,13 @@ fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: Too
             text: text("question").or_else(|| text("text")).unwrap_or_default(),
             options,
         }
+    } else if call.name == DELEGATE || call.name == SEND {
+        return super::delegate::called(recorder, CallRef { agent, step, index }, &call);
     } else {
-        match (class_of(&call.name), access) {
+        let has = |tool: &str| kind.as_ref().is_none_or(|kind| kind.has_tool(tool));
+        match (class_of(&call.name).filter(|_| has(&call.name)), access) {
             (None, _) => {
-                let known: Vec<_> = TOOLS.iter().map(|(name, _)| *name).collect();
+                let known: Vec<_> = TOOLS.iter().map(|(name, _)| *name).filter(|name| has(name)).collect();
                 refused(format!("there is no tool `{}`; there are: {}", call.name, known.join(", ")))
             }
             (Some(class), Access::ReadOnly) if class != EffectClass::Read => {
@@ -187,9 +192,4 @@ fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: Too
 
 fn plan_of<'r>(recorder: &'r Recorder<'_>, agent: u32) -> Option<&'r PlanNode> {
     recorder.run.agents.get(agent as usize)?.node.and_then(|node| recorder.run.plan_node(node))
-}
-
-fn stop(recorder: &mut Recorder<'_>, agent: u32, verdict: Verdict) {
-    recorder.emit(EventKind::AgentStopped { agent, verdict: verdict.clone() });
-    agent_ended(recorder, agent, verdict);
 }

@@ -1,7 +1,7 @@
 //! Pause, resume, cancel, redirect: one total order, each applied or refused with the state named.
 
 use super::{Recorder, refuse, refuse_if_ended};
-use crate::driver::agent_ended;
+use crate::driver::stop;
 use crate::event::{EventKind, Outcome, Target, Verb, Verdict};
 use crate::input::Refusal;
 use fugato_model::words;
@@ -39,14 +39,14 @@ pub fn direct(
             // The whole run ends below; its agents with it.
             Verb::Cancel if *target == Target::All => {}
             Verb::Cancel => {
-                recorder.emit(EventKind::AgentStopped { agent: *agent, verdict: Verdict::Cancelled });
-                agent_ended(recorder, *agent, Verdict::Cancelled);
+                stop(recorder, *agent, Verdict::Cancelled);
             }
         }
         recorder.emit(EventKind::DirectiveApplied { generation, agent: *agent });
     }
     if verb == Verb::Cancel && *target == Target::All {
-        for agent in agents {
+        // Children first: nobody is told anything any more.
+        for agent in agents.into_iter().rev() {
             recorder.emit(EventKind::AgentStopped { agent, verdict: Verdict::Cancelled });
         }
         recorder.emit(EventKind::RunEnded {
@@ -68,7 +68,7 @@ pub fn send(recorder: &mut Recorder<'_>, to: &Target, from: &str, text: &str) ->
         Target::Agent(path) => vec![find(recorder, path.as_str())?],
     };
     for to in agents {
-        recorder.emit(EventKind::MessageSent { to, from: from.to_owned(), text: text.to_owned() });
+        super::delegate::told(recorder, to, from, text)?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@
 
 mod answer;
 mod completion;
+mod delegate;
 mod directive;
 mod recover;
 mod restart;

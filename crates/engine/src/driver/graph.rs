@@ -74,6 +74,7 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
                 model: model.clone().unwrap_or_else(|| spec.model.clone()),
                 system: spec.catalog.clone(),
                 prompt,
+                delegated: None,
             });
         }
         Work::Script { .. } => start_script(recorder, node, attempt),
@@ -141,7 +142,9 @@ fn inline_fallback(recorder: &mut Recorder<'_>, node: u32, attempt: u32, plan: &
 
 fn in_main(recorder: &mut Recorder<'_>, node: u32, access: Access, prompt: String) {
     match recorder.run.agent(MAIN).map(|(at, _)| at) {
-        Some(agent) => recorder.emit(EventKind::AgentContinued { agent, node: Some(node), prompt }),
+        Some(agent) => {
+            recorder.emit(EventKind::AgentContinued { agent, node: Some(node), prompt, delegated: None });
+        }
         None => {
             let spec = recorder.run.spec.clone();
             recorder.emit(EventKind::AgentStarted {
@@ -152,6 +155,7 @@ fn in_main(recorder: &mut Recorder<'_>, node: u32, access: Access, prompt: Strin
                 model: spec.model.clone(),
                 system: spec.catalog.clone(),
                 prompt,
+                delegated: None,
             });
         }
     }

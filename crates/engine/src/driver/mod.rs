@@ -2,6 +2,7 @@
 //! ended, an agent ended, and (through these) a person answered. The graph and the single agent are two drivers of the
 //! same machine; delegation, loop and SOP sessions and the modes are further ones.
 
+mod delegation;
 mod graph;
 mod single;
 
@@ -10,7 +11,7 @@ pub(crate) use graph::{give_up, node_ended};
 use crate::context;
 use crate::decide::Recorder;
 use crate::event::{EventKind, Outcome, Purpose, Verdict};
-use crate::limits::{Fit, fit};
+use crate::limits::{Fit, fit, is_last_of_share};
 use crate::run::Run;
 use fugato_model::{Words, words};
 
@@ -29,6 +30,9 @@ pub fn advance(recorder: &mut Recorder<'_>) {
         {
             continue;
         }
+        if has_room && !recorder.run.held && delegation::start_next(recorder) {
+            continue;
+        }
         let moved = if recorder.run.spec.single.is_some() {
             single::advance(recorder)
         } else {
@@ -40,11 +44,19 @@ pub fn advance(recorder: &mut Recorder<'_>) {
     }
 }
 
-/// An agent ended: its node has a result or a failure; without a node, the run has.
-pub fn agent_ended(recorder: &mut Recorder<'_>, agent: u32, verdict: Verdict) {
-    match recorder.run.agents.get(agent as usize).and_then(|state| state.node) {
-        Some(node) => graph::agent_ended(recorder, node, verdict),
-        None => single::agent_ended(recorder, verdict),
+/// Ends an agent and whatever it had started, and tells whoever waits for it.
+pub fn stop(recorder: &mut Recorder<'_>, agent: u32, verdict: Verdict) {
+    if matches!(verdict, Verdict::Answered { .. }) && delegation::has_work_outstanding(recorder.run, agent) {
+        return recorder.emit(EventKind::AgentWaiting { agent });
+    }
+    delegation::stop_children(recorder, agent);
+    recorder.emit(EventKind::AgentStopped { agent, verdict: verdict.clone() });
+    let Some(state) = recorder.run.agents.get(agent as usize) else { return };
+    match (state.parent, state.node) {
+        (Some(_), _) => delegation::ended(recorder, agent, &verdict),
+        // Its node has a result or a failure; without a node, the run has.
+        (None, Some(node)) => graph::agent_ended(recorder, node, verdict),
+        (None, None) => single::agent_ended(recorder, verdict),
     }
 }
 
@@ -63,14 +75,14 @@ fn step(recorder: &mut Recorder<'_>, agent: u32) -> bool {
     let limits = &recorder.run.spec.limits;
     let Some(state) = recorder.run.agents.get(agent as usize) else { return false };
     let taken = state.steps_of_task();
-    if taken >= limits.steps {
+    let most = state.kind.steps.filter(|_| state.parent.is_some()).unwrap_or(limits.steps);
+    if taken >= most {
         let verdict = Verdict::LimitReached { limit: "steps".into(), text: state.last_text() };
-        recorder.emit(EventKind::AgentStopped { agent, verdict: verdict.clone() });
-        agent_ended(recorder, agent, verdict);
+        stop(recorder, agent, verdict);
         return true;
     }
     let room = limits.context_tokens;
-    let purpose = if taken + 1 == limits.steps {
+    let purpose = if taken + 1 == most || is_last_of_share(recorder.run, state) {
         Purpose::WrapUp
     } else if state.context.tokens() > room && context::cut(state, room).is_some() {
         Purpose::Summary
@@ -85,6 +97,12 @@ fn step(recorder: &mut Recorder<'_>, agent: u32) -> bool {
         }
         // Whatever is under way may come to its end; the run stops when nothing is.
         Fit::Wait => false,
+        // What was kept for this agent alone: the others go on.
+        Fit::Exhausted(limit) if state.share.is_some() => {
+            let verdict = Verdict::LimitReached { limit: limit.into(), text: state.last_text() };
+            stop(recorder, agent, verdict);
+            true
+        }
         Fit::Exhausted(_) if recorder.run.wanted().next().is_some() => false,
         Fit::Exhausted(limit) => {
             exhaust(recorder, limit);
@@ -115,7 +133,7 @@ pub fn reopen(recorder: &mut Recorder<'_>) {
 fn abort(recorder: &mut Recorder<'_>, reason: Words) {
     let live: Vec<u32> =
         (0u32..).zip(&recorder.run.agents).filter(|(_, agent)| agent.is_live()).map(|(at, _)| at).collect();
-    for agent in live {
+    for agent in live.into_iter().rev() {
         recorder.emit(EventKind::AgentStopped { agent, verdict: Verdict::Cancelled });
     }
     recorder.emit(EventKind::RunEnded { outcome: Outcome::Failed, reason, result: None });

@@ -1,5 +1,6 @@
 //! A skill without phases: one agent, one result.
 
+use super::delegation;
 use crate::bridge;
 use crate::decide::Recorder;
 use crate::event::{AgentPath, EventKind, Outcome, Verdict};
@@ -28,8 +29,9 @@ pub fn advance(recorder: &mut Recorder<'_>) -> bool {
         agent_type: "general-purpose".into(),
         access: Access::ReadWrite,
         model: spec.model.clone(),
-        system: spec.catalog.clone(),
+        system: delegation::system(&spec.guide, &spec.catalog),
         prompt: format!("{text}{arguments}"),
+        delegated: None,
     });
     true
 }
@@ -45,7 +47,7 @@ pub fn reopen(recorder: &mut Recorder<'_>) {
     let is_stopped = recorder.run.agents.first().is_some_and(|agent| !agent.is_live());
     if is_stopped {
         let prompt = "You have more room now. Go on with your task.".to_owned();
-        recorder.emit(EventKind::AgentContinued { agent: 0, node: None, prompt });
+        recorder.emit(EventKind::AgentContinued { agent: 0, node: None, prompt, delegated: None });
     }
 }
 

@@ -1,10 +1,10 @@
 //! The fold of agents: their conversations, turns, pauses, and what their calls hold of the budget.
 
 use super::{Run, index};
-use crate::agent::{AgentState, Slot, Turn};
+use crate::agent::{AgentState, Slot, Turn, WaitsFor};
 use crate::context::{self, ContextSize};
 use crate::effect::{Effect, EffectKey};
-use crate::event::{EventKind, Purpose, Target, Verb};
+use crate::event::{CallRef, EventKind, Purpose, Target, Verb};
 use crate::limits::{Reserve, Spent};
 use crate::plan::PlanNode;
 use fugato_model::chat::{Message, Usage};
@@ -18,13 +18,23 @@ impl Run {
     /// Folds what agents, their models and their tools do.
     pub(super) fn fold_agent(&mut self, kind: &EventKind) {
         match kind {
-            EventKind::AgentStarted { agent, node, agent_type, access, model, system, prompt } => {
+            EventKind::AgentStarted { agent, node, agent_type, access, model, system, prompt, delegated } => {
                 let messages = vec![Arc::new(Message::user(prompt.clone()))];
+                let parent = delegated.and_then(|delegated| delegated.call).map(|call| call.agent);
                 let state = AgentState {
                     path: agent.clone(),
                     node: *node,
                     agent_type: agent_type.clone(),
+                    kind: self.kind_of(agent_type, parent),
                     access: *access,
+                    parent,
+                    depth: self.depth_below(parent, *node),
+                    call: None,
+                    call_id: String::new(),
+                    description: String::new(),
+                    background: false,
+                    share: None,
+                    verdict: None,
                     model: model.clone(),
                     system: system.as_str().into(),
                     context: ContextSize::of(system, &messages),
@@ -45,9 +55,16 @@ impl Run {
                 let at = index(self.agents.len());
                 self.by_path.insert(agent.clone(), at);
                 self.agents.push(state);
+                self.delegated(at, *delegated);
                 self.refresh(at);
             }
-            EventKind::AgentContinued { agent, node, prompt } => {
+            EventKind::AgentWaiting { agent } => {
+                self.with_agent(*agent, |state| {
+                    state.turn = if state.inbox.is_empty() { Turn::Waiting } else { Turn::Idle };
+                });
+            }
+            EventKind::AgentContinued { agent, node, prompt, delegated } => {
+                self.delegated(*agent, *delegated);
                 // A fallback in the main conversation has the rights of its own type, not those of the phase before it.
                 let access = node.and_then(|node| self.plan_node(node)).map(PlanNode::access);
                 self.with_agent(*agent, |state| {
@@ -55,7 +72,11 @@ impl Run {
                     state.node = *node;
                     state.task_began_at = state.step;
                     (state.missteps, state.repairs) = (0, 0);
-                    state.say(Message::user(prompt.clone()));
+                    state.verdict = None;
+                    // Without words of its own, it goes on for what is in its inbox.
+                    if !prompt.is_empty() {
+                        state.say(Message::user(prompt.clone()));
+                    }
                     state.turn = Turn::Idle;
                 });
             }
@@ -78,10 +99,15 @@ impl Run {
             EventKind::RepairAsked { agent, problem } => {
                 self.with_agent(*agent, |state| state.repair(problem));
             }
-            EventKind::AgentStopped { agent, .. } => {
+            EventKind::AgentStopped { agent, verdict } => {
                 self.free(*agent);
                 self.forget_questions(*agent);
-                self.with_agent(*agent, AgentState::stop);
+                self.leave_queue(*agent);
+                self.with_agent(*agent, |state| {
+                    state.stop();
+                    state.verdict = Some(verdict.clone());
+                });
+                self.end_share(*agent);
                 let agent = *agent;
                 self.drop_effects(|key| match key {
                     EffectKey::Model { agent: a, .. } | EffectKey::Tool { agent: a, .. } => a == agent,
@@ -95,13 +121,14 @@ impl Run {
                 self.close(EffectKey::Model { agent: *agent, step: *step });
                 self.free(*agent);
                 self.spent.add(answer.usage, *micro_usd);
+                self.use_share(*agent, answer.usage, *micro_usd);
                 self.with_agent(*agent, |state| {
                     state.spent.add(answer.usage, *micro_usd);
                     state.say(answer.message.clone());
                     state.context.counted(answer.usage);
                     let slot = |call: &fugato_model::chat::ToolCall| Slot {
                         call: call.id.clone(),
-                        asked: false,
+                        waits_for: WaitsFor::Tool,
                         result: None,
                     };
                     let calls: Vec<Slot> = answer.message.tool_calls().map(slot).collect();
@@ -126,6 +153,7 @@ impl Run {
             }
             EventKind::ToolCompleted { agent, step, index, content, is_error } => {
                 self.close(EffectKey::Tool { agent: *agent, step: *step, index: *index });
+                self.call_answered(CallRef { agent: *agent, step: *step, index: *index });
                 self.with_agent(*agent, |state| state.result(*index, content.clone(), *is_error));
             }
             EventKind::ToolRefused { agent, step, index, reason } => {
@@ -175,9 +203,10 @@ impl Run {
         }
     }
 
-    /// Nodes that hold a slot.
+    /// Nodes and subagents that hold a slot.
     pub(crate) fn busy(&self) -> u32 {
-        self.working.saturating_sub(self.waiting).saturating_sub(index(self.resting.len()))
+        let at_work = self.working.saturating_add(index(self.children.len()));
+        at_work.saturating_sub(self.waiting).saturating_sub(index(self.resting.len()))
     }
 
     pub(super) fn pause_or_resume(&mut self, verb: Verb, target: &Target) {
@@ -206,10 +235,17 @@ impl Run {
     pub(super) fn refresh(&mut self, agent: u32) {
         let Some(state) = self.agents.get(agent as usize) else { return };
         match &state.turn {
-            Turn::Acting { .. } if state.waits_for_a_person() => drop(self.resting.insert(agent)),
+            Turn::Acting { .. } if state.rests() && state.counts() => drop(self.resting.insert(agent)),
             // Whoever rested comes back with the next step, when a slot is free.
             Turn::Idle => {}
-            Turn::Thinking | Turn::Acting { .. } | Turn::Stopped => drop(self.resting.remove(&agent)),
+            Turn::Thinking | Turn::Acting { .. } | Turn::Waiting | Turn::Stopped => {
+                self.resting.remove(&agent);
+            }
+        }
+        if state.parent.is_some() && state.is_live() {
+            self.children.insert(agent);
+        } else {
+            self.children.remove(&agent);
         }
         self.runnable.remove(&agent);
         self.returning.remove(&agent);

@@ -1,6 +1,7 @@
 //! The fold of questions: who waits for a person, and what an answer does.
 
 use super::{NodeStatus, Question, Run, index};
+use crate::agent::WaitsFor;
 use crate::decide::REPEAT;
 use crate::event::{Asked, EventKind};
 use crate::question::Wants;
@@ -12,7 +13,7 @@ impl Run {
         match kind {
             EventKind::InputRequested { about, text, options, .. } => {
                 if let Asked::Agent { agent, step, index } = *about {
-                    self.with_agent(agent, |state| state.ask(step, index));
+                    self.with_agent(agent, |state| state.wait_for(WaitsFor::Person, step, index));
                 }
                 let (wants, node) = self.wants_of(*about);
                 let (text, options) = (text.clone(), options.clone());
@@ -74,9 +75,10 @@ impl Run {
         self.questions.get(question as usize).is_some_and(|question| {
             question.answer.is_none()
                 && match question.about {
-                    Asked::Agent { agent, step, index } => {
-                        self.agents.get(agent as usize).is_some_and(|state| state.asks(step, index))
-                    }
+                    Asked::Agent { agent, step, index } => self
+                        .agents
+                        .get(agent as usize)
+                        .is_some_and(|state| state.waits(WaitsFor::Person, step, index)),
                     Asked::Uncertain { node } => {
                         self.node(node).is_some_and(|state| state.status == NodeStatus::Uncertain)
                     }

@@ -193,13 +193,17 @@ impl Files {
         for part in inside.components() {
             let above = dir.clone();
             dir.push(part);
+            // One that was looked at is not read again for every agent in it.
+            if self.made.contains(&dir) {
+                continue;
+            }
             if make_dir(&dir)? {
                 self.renamed.insert(above);
             } else {
                 remove_temporaries(&dir);
             }
+            self.made.insert(dir.clone());
         }
-        self.made.insert(parent.to_owned());
         Ok(())
     }
 }

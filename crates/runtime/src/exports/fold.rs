@@ -167,13 +167,24 @@ impl Fold {
                 AfterFailure::Null | AfterFailure::Abort if record.stage == Stage::Cancelled => {}
                 AfterFailure::Null | AfterFailure::Abort => record.end(Stage::Failed, now),
             }),
-            EventKind::AgentStarted { agent, node, agent_type, prompt, .. } => {
+            EventKind::AgentQueued { agent, .. } => {
+                // It is there before it works: whoever looks sees that it waits.
+                if !self.by_id.contains_key(&agent.0) {
+                    let kind = agent.as_str().rsplit_once('-').map_or(agent.as_str(), |(kind, _)| kind);
+                    self.add(Record::new(agent.0.clone(), kind.into(), "", None));
+                }
+            }
+            EventKind::AgentStarted { agent, node, agent_type, prompt, delegated, .. } => {
                 let record = match self.by_id.get(&agent.0) {
                     Some(record) => *record,
                     None => {
                         self.add(Record::new(agent.0.clone(), agent_type.as_str().into(), &cut(prompt), None))
                     }
                 };
+                if delegated.is_some() {
+                    let task = cut(prompt);
+                    self.with(record, |record| record.task = task.as_str().into());
+                }
                 let node = self.other_record(*node, record);
                 self.agents.push(Agent { record, node, live: true });
                 self.with(record, |record| record.begin(now));
@@ -224,6 +235,7 @@ impl Fold {
             | EventKind::NodeWarned { .. }
             | EventKind::NodePrinted { .. }
             | EventKind::AgentCompacted { .. }
+            | EventKind::AgentWaiting { .. }
             | EventKind::RepairAsked { .. }
             | EventKind::ToolRefused { .. }
             | EventKind::SkillUsed { .. }
@@ -381,8 +393,11 @@ impl Fold {
             | EventKind::NodePrinted { node, .. }
             | EventKind::NodeRestarted { node }
             | EventKind::NodeUncertain { node } => self.node_record(*node),
-            EventKind::AgentStarted { agent, .. } => self.by_id.get(&agent.0).copied(),
+            EventKind::AgentStarted { agent, .. } | EventKind::AgentQueued { agent, .. } => {
+                self.by_id.get(&agent.0).copied()
+            }
             EventKind::AgentContinued { agent, .. }
+            | EventKind::AgentWaiting { agent }
             | EventKind::ModelRequested { agent, .. }
             | EventKind::ModelAnswered { agent, .. }
             | EventKind::ModelFailed { agent, .. }

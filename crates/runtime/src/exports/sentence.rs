@@ -57,6 +57,14 @@ pub(super) fn of_event(kind: &EventKind, verb_of: impl Fn(u64) -> Option<Verb>) 
             let (agent_type, model) = (cut(agent_type), cut(model));
             say("started", words!("started ({agent_type}, {model})", "已启动（{agent_type}，{model}）"))
         }
+        // One that starts at once has nothing to say yet.
+        EventKind::AgentQueued { position: 0, .. } => None,
+        EventKind::AgentQueued { position, .. } => {
+            say("queued", words!("waits for a slot (place {position})", "等待空闲名额（第 {position} 位）"))
+        }
+        EventKind::AgentWaiting { .. } => {
+            say("waiting", words!("waits for its agents in the background", "等待后台代理结束"))
+        }
         EventKind::AgentContinued { .. } => {
             say("started", words!("goes on with its next task", "继续下一项任务"))
         }

@@ -58,6 +58,7 @@ impl Told {
                 model: "anthropic/m".into(),
                 system: String::new(),
                 prompt: String::new(),
+                delegated: None,
             },
         );
         self.tell(

@@ -92,6 +92,7 @@ pub fn agent_started(id: &str, node: Option<u32>) -> EventKind {
         model: "echo".into(),
         system: String::new(),
         prompt: "Do it.".into(),
+        delegated: None,
     }
 }
 

@@ -1,0 +1,138 @@
+//! Delegation: agents that other agents start. They wait for a slot in order, work like any agent, and their end is the
+//! result of the call that started them, or a message.
+
+use crate::agent::{AgentState, WaitsFor};
+use crate::decide::Recorder;
+use crate::event::{CallRef, Delegated, EventKind, Verdict};
+use crate::limits::{Reserve, left};
+use crate::plan::Access;
+use crate::run::{Queued, Run};
+use serde_json::{Value, json};
+
+/// Starts whoever waits longest. `false`: nobody waits.
+pub fn start_next(recorder: &mut Recorder<'_>) -> bool {
+    let Some(queued) = recorder.run.queue.front().cloned() else { return false };
+    let share = share(recorder.run);
+    let delegated = Some(Delegated { call: queued.call, background: queued.background, share });
+    match recorder.run.agent(queued.agent.as_str()).map(|(at, state)| (at, state.node)) {
+        Some((agent, node)) => {
+            recorder.emit(EventKind::AgentContinued { agent, node, prompt: queued.prompt, delegated });
+        }
+        None => start(recorder, queued, delegated),
+    }
+    true
+}
+
+fn start(recorder: &mut Recorder<'_>, queued: Queued, delegated: Option<Delegated>) {
+    let spec = recorder.run.spec.clone();
+    let parent = queued.call.and_then(|call| recorder.run.agents.get(call.agent as usize));
+    let (access, model) =
+        parent.map_or((Access::ReadOnly, spec.model.clone()), |parent| (parent.access, parent.model.clone()));
+    let kind = spec.types.get(&queued.agent_type);
+    let access = match kind.map(|kind| kind.access) {
+        Some(Access::ReadWrite) => access,
+        _ => Access::ReadOnly,
+    };
+    // A kind with skills of its own is told their names; the catalog is that of the whole run.
+    let skills = kind.and_then(|kind| kind.skills.as_ref()).map(|skills| match skills.is_empty() {
+        true => String::new(),
+        false => format!("Skills you may read with skill_read: {}", skills.join(", ")),
+    });
+    let prompt = kind.map(|kind| kind.prompt.as_str()).unwrap_or_default();
+    recorder.emit(EventKind::AgentStarted {
+        agent: queued.agent,
+        node: None,
+        agent_type: queued.agent_type.clone(),
+        access,
+        model: kind.and_then(|kind| kind.model.clone()).unwrap_or(model),
+        system: system(prompt, skills.as_deref().unwrap_or(&spec.catalog)),
+        prompt: queued.prompt,
+        delegated,
+    });
+}
+
+/// Two parts of a system text, either of which may be missing.
+pub fn system(first: &str, second: &str) -> String {
+    match (first.is_empty(), second.is_empty()) {
+        (_, true) => first.to_owned(),
+        (true, false) => second.to_owned(),
+        (false, false) => format!("{first}\n\n{second}"),
+    }
+}
+
+/// An equal part of what is left for everyone who may work at once, and for the master: taken out before the agent starts.
+fn share(run: &Run) -> Option<Reserve> {
+    let left = left(run)?;
+    let free = u64::from(run.spec.limits.concurrent.saturating_sub(run.busy()).max(1));
+    Some(Reserve { tokens: left.tokens / (free + 1), micro_usd: left.micro_usd / (free + 1) })
+}
+
+/// Are there agents in the background whose end this one has not heard of?
+pub fn has_work_outstanding(run: &Run, agent: u32) -> bool {
+    run.queue.iter().any(|queued| queued.call.is_some_and(|call| call.agent == agent))
+        || children(run, agent).next().is_some()
+        || run.agents.get(agent as usize).is_some_and(|state| state.depth == 0 && !state.inbox.is_empty())
+}
+
+fn children(run: &Run, agent: u32) -> impl Iterator<Item = u32> {
+    let is_child =
+        move |at: &u32| run.agents.get(*at as usize).is_some_and(|state| state.parent == Some(agent));
+    run.children.iter().copied().filter(is_child)
+}
+
+/// Nobody works for somebody who has ended.
+pub fn stop_children(recorder: &mut Recorder<'_>, agent: u32) {
+    let children: Vec<u32> = children(recorder.run, agent).collect();
+    for child in children.into_iter().rev() {
+        stop_children(recorder, child);
+        recorder.emit(EventKind::AgentStopped { agent: child, verdict: Verdict::Cancelled });
+    }
+}
+
+/// A subagent ended: whoever waits for it is told, always in the same form.
+pub fn ended(recorder: &mut Recorder<'_>, agent: u32, verdict: &Verdict) {
+    let Some(state) = recorder.run.agents.get(agent as usize) else { return };
+    let (content, is_error) = (report(state, verdict).to_string(), is_error(verdict));
+    let path = state.path.to_string();
+    let parent = |run: &Run, at: u32| run.agents.get(at as usize).is_some_and(AgentState::is_live);
+    match (state.call, state.background) {
+        (Some(CallRef { agent, step, index }), false) => {
+            let waits = recorder.run.agents.get(agent as usize);
+            if waits.is_some_and(|parent| parent.waits(WaitsFor::Agent, step, index)) {
+                recorder.emit(EventKind::ToolCompleted { agent, step, index, content, is_error });
+            }
+        }
+        _ => {
+            let Some(to) = state.parent.filter(|to| parent(recorder.run, *to)) else { return };
+            let text = format!("Agent `{path}` has ended.\n{content}");
+            recorder.emit(EventKind::MessageSent { to, from: path, text });
+        }
+    }
+}
+
+fn is_error(verdict: &Verdict) -> bool {
+    matches!(verdict, Verdict::Failed { .. } | Verdict::Cancelled)
+}
+
+/// Who it was, how it ended and why, what it took, and what it has to say.
+fn report(state: &AgentState, verdict: &Verdict) -> Value {
+    let (word, why, result) = match verdict {
+        Verdict::Submitted { value } => ("completed", "it submitted its result".to_owned(), value.clone()),
+        Verdict::Answered { text } => ("completed", "it answered".to_owned(), Value::String(text.clone())),
+        Verdict::LimitReached { limit, text } => (
+            "limit_reached",
+            format!("its limit of {limit} was reached; this is what it had"),
+            Value::String(text.clone()),
+        ),
+        Verdict::Failed { message } => ("failed", message.clone(), Value::Null),
+        Verdict::Cancelled => ("cancelled", "cancelled by the operator".to_owned(), Value::Null),
+    };
+    let usage = json!({
+        "input_tokens": state.spent.usage.input_tokens.unwrap_or(0),
+        "output_tokens": state.spent.usage.output_tokens.unwrap_or(0),
+    });
+    json!({
+        "agentId": state.path.as_str(), "state": word, "why": why, "steps": state.steps_of_task(),
+        "usage": usage, "result": result,
+    })
+}

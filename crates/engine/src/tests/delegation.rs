@@ -1,0 +1,359 @@
+//! Delegation: a master, its subagents, their slots, limits, shares, messages and ends.
+
+use super::*;
+use crate::{AgentType, CallRef};
+
+fn kinds() -> BTreeMap<String, Arc<AgentType>> {
+    let kind = |name: &str, tools: Option<&[&str]>, steps: u32, access| {
+        let mut kind = AgentType::named(name);
+        kind.tools = tools.map(|tools| tools.iter().map(|tool| (*tool).to_owned()).collect());
+        (kind.steps, kind.access) = (Some(steps), access);
+        kind.prompt = format!("You are {name}.");
+        (name.to_owned(), Arc::new(kind))
+    };
+    BTreeMap::from([
+        kind("general-purpose", None, 20, Access::ReadWrite),
+        kind("explore", None, 20, Access::ReadOnly),
+        kind("browser", Some(&["browser-*", "WebSearch"]), 20, Access::ReadWrite),
+        kind("extractor", Some(&["Read"]), 3, Access::ReadWrite),
+    ])
+}
+
+fn master(limits: Limits) -> World {
+    let spec = RunSpec {
+        single: Some("Do the task.".into()),
+        types: kinds(),
+        guide: "Delegate.".into(),
+        limits,
+        ..spec(Vec::new())
+    };
+    World::new(spec).go()
+}
+
+fn main_step(step: u32) -> EffectKey {
+    EffectKey::Model { agent: 0, step }
+}
+
+fn model_of(agent: u32, step: u32) -> EffectKey {
+    EffectKey::Model { agent, step }
+}
+
+fn delegate(kind: &str, prompt: &str) -> (&'static str, Value) {
+    ("Agent", json!({"description": "part", "prompt": prompt, "subagent_type": kind}))
+}
+
+fn live(world: &World) -> Vec<String> {
+    let live = world.run.agents.iter().filter(|agent| agent.is_live());
+    live.map(|agent| agent.path.to_string()).collect()
+}
+
+fn results(world: &World) -> Vec<Value> {
+    let last = world.run.agents[0].messages.last().unwrap();
+    let results = last.parts.iter().filter_map(|part| match part {
+        Part::ToolResult(result) => serde_json::from_str(&result.content).ok(),
+        _ => None,
+    });
+    results.collect()
+}
+
+fn refusal(world: &World) -> String {
+    serde_json::to_string(world.run.agents[0].messages.last().unwrap()).unwrap()
+}
+
+/// The log gives the same run, and so does every part of it.
+fn replays(world: &World) {
+    let mut again = Run::replay(&world.log).unwrap();
+    again.take_changes();
+    let mut run = world.run.clone();
+    run.take_changes();
+    assert_eq!(again, run);
+}
+
+#[test]
+fn a_fan_out_runs_at_once_and_is_answered_together() {
+    let mut world = master(Limits::default());
+    let task = |site: &str| delegate("browser", site);
+    world.complete(main_step(1), calls(&[task("A"), task("B"), task("C")]));
+    assert_eq!(live(&world), ["main", "browser-1", "browser-2", "browser-3"]);
+    assert_eq!(world.wanted().len(), 3, "the master waits and holds nothing");
+    let child = world.run.agent("browser-2").unwrap().1;
+    assert_eq!((child.system.as_ref(), child.messages[0].text().as_str()), ("You are browser.", "B"));
+    assert_eq!((child.depth, child.parent, child.call_id.as_str()), (1, Some(0), "c1"));
+    world.complete(model_of(3, 1), says("third"));
+    world.complete(model_of(1, 1), says("first"));
+    assert!(!world.wanted().iter().any(|(key, _)| *key == main_step(2)));
+    world.complete(model_of(2, 1), calls(&[("submit_result", json!({"result": {"n": 2}}))]));
+    let results = results(&world);
+    assert_eq!(results[0]["result"], json!("first"), "in the order of the calls");
+    assert_eq!(results[1]["result"], json!({"n": 2}));
+    assert_eq!(
+        results[2],
+        json!({
+            "agentId": "browser-3", "state": "completed", "why": "it answered", "steps": 1,
+            "usage": {"input_tokens": 10, "output_tokens": 5}, "result": "third",
+        })
+    );
+    world.complete(main_step(2), says("all three"));
+    assert_eq!(world.outcome(), Outcome::Complete);
+    replays(&world);
+}
+
+#[test]
+fn the_fifth_waits_for_a_slot_and_starts_when_one_is_free() {
+    for count in [3usize, 4, 5, 64] {
+        let mut world = master(Limits::default());
+        let tasks: Vec<_> = (0..count).map(|at| delegate("explore", &format!("{at}"))).collect();
+        world.complete(main_step(1), calls(&tasks));
+        assert_eq!(live(&world).len(), 1 + count.min(4), "{count}");
+        let positions: Vec<u32> = world
+            .log
+            .iter()
+            .filter_map(|event| match &event.kind {
+                EventKind::AgentQueued { position, .. } => Some(*position),
+                _ => None,
+            })
+            .collect();
+        let expected: Vec<u32> =
+            (0..count).map(|at| u32::try_from((at + 1).saturating_sub(4)).unwrap()).collect();
+        assert_eq!(positions, expected);
+        for agent in 1..=u32::try_from(count).unwrap() {
+            assert!(live(&world).len() <= 5);
+            world.complete(model_of(agent, 1), says("done"));
+        }
+        assert_eq!(results(&world).len(), count);
+        world.complete(main_step(2), says("end"));
+        assert_eq!(world.outcome(), Outcome::Complete);
+        replays(&world);
+    }
+}
+
+#[test]
+fn a_subagent_cannot_start_another_and_is_told_the_rule() {
+    let mut world = master(Limits::default());
+    world.complete(main_step(1), calls(&[delegate("general-purpose", "x")]));
+    world.complete(model_of(1, 1), calls(&[delegate("explore", "deeper")]));
+    assert_eq!(live(&world), ["main", "general-purpose-1"]);
+    let told = serde_json::to_string(world.run.agents[1].messages.last().unwrap()).unwrap();
+    assert!(told.contains("level 2 of 2"), "{told}");
+    let mut deeper = master(Limits { depth: 2, ..Limits::default() });
+    deeper.complete(main_step(1), calls(&[delegate("general-purpose", "x")]));
+    deeper.complete(model_of(1, 1), calls(&[delegate("explore", "deeper")]));
+    assert_eq!(live(&deeper), ["main", "general-purpose-1", "explore-1"]);
+}
+
+#[test]
+fn wrong_calls_are_answered_with_what_would_be_right() {
+    let mut world = master(Limits::default());
+    world.complete(
+        main_step(1),
+        calls(&[
+            ("Agent", json!({"prompt": "x", "subagent_type": "browsr"})),
+            ("Agent", json!({"description": "no prompt"})),
+            ("SendMessage", json!({"to": "nobody", "message": "hi"})),
+            ("SendMessage", json!({"to": "main", "message": "hi"})),
+            ("SendMessage", json!({"message": "hi"})),
+        ]),
+    );
+    let told = refusal(&world);
+    for part in
+        ["Did you mean `browser`?", "`prompt` is missing", "there is no agent `nobody`", "that is you"]
+    {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let plain = RunSpec { single: Some("x".into()), ..spec(Vec::new()) };
+    let mut world = World::new(plain).go();
+    world.complete(main_step(1), calls(&[delegate("browser", "x")]));
+    assert!(refusal(&world).contains("there is no tool `Agent` in this run"));
+}
+
+#[test]
+fn a_subagent_ends_at_its_own_limit_with_what_it_has() {
+    let mut world = master(Limits { steps: 200, ..Limits::default() });
+    world.complete(main_step(1), calls(&[delegate("extractor", "x")]));
+    for step in 1..=2 {
+        world.complete(model_of(1, step), calls(&[("Read", json!({"path": "a"}))]));
+        let tool = EffectKey::Tool { agent: 1, step, index: 0 };
+        world.complete(tool, Completion::Tool { content: "text".into(), is_error: false, used: None });
+    }
+    let asked = world.wanted();
+    assert!(matches!(asked[0].1, Effect::CallModel { purpose: Purpose::WrapUp, .. }), "the last of three");
+    world.complete(model_of(1, 3), says("half of it"));
+    let report = &results(&world)[0];
+    assert_eq!((&report["state"], &report["result"]), (&json!("limit_reached"), &json!("half of it")));
+    assert_eq!(report["steps"], json!(3));
+    replays(&world);
+}
+
+#[test]
+fn it_has_the_tools_of_its_kind_and_not_more_than_its_parent() {
+    let mut world = master(Limits::default());
+    world.complete(main_step(1), calls(&[delegate("browser", "x"), delegate("explore", "y")]));
+    world.complete(model_of(1, 1), calls(&[("Bash", json!({"command": "ls"}))]));
+    let told = serde_json::to_string(world.run.agents[1].messages.last().unwrap()).unwrap();
+    assert!(told.contains("there is no tool `Bash`") && told.contains("browser-click"), "{told}");
+    world.complete(model_of(2, 1), calls(&[("Write", json!({"path": "a", "content": "x"}))]));
+    let told = serde_json::to_string(world.run.agents[2].messages.last().unwrap()).unwrap();
+    assert!(told.contains("read-only"), "{told}");
+}
+
+#[test]
+fn a_message_reaches_a_running_agent_at_its_next_step() {
+    let mut world = master(Limits::default());
+    let background = json!({"prompt": "x", "subagent_type": "explore", "run_in_background": true});
+    world.complete(main_step(1), calls(&[("Agent", background)]));
+    assert_eq!(results(&world)[0]["agentId"], json!("explore-1"));
+    let message = ("SendMessage", json!({"toolCallId": "c0", "message": "as JSON please"}));
+    world.complete(main_step(2), calls(&[message]));
+    world.complete(model_of(1, 1), calls(&[("Read", json!({"path": "a"}))]));
+    let tool = EffectKey::Tool { agent: 1, step: 1, index: 0 };
+    world.complete(tool, Completion::Tool { content: "text".into(), is_error: false, used: None });
+    assert_eq!(world.run.agents[1].messages.last().unwrap().text(), "as JSON please");
+    replays(&world);
+}
+
+#[test]
+fn a_master_that_answers_early_hears_of_its_agents_in_the_background() {
+    let mut world = master(Limits::default());
+    let background = json!({"prompt": "x", "subagent_type": "explore", "run_in_background": true});
+    world.complete(main_step(1), calls(&[("Agent", background)]));
+    world.complete(main_step(2), says("I wait for it."));
+    assert!(world.run.ended.is_none());
+    world.complete(model_of(1, 1), says("found"));
+    let told = world.run.agents[0].messages.last().unwrap().text();
+    assert!(told.contains("explore-1") && told.contains("found"), "{told}");
+    world.complete(main_step(3), says("It was found."));
+    assert_eq!(world.outcome(), Outcome::Complete);
+    assert_eq!(world.run.ended.as_ref().unwrap().2, Some(json!("It was found.")));
+    replays(&world);
+}
+
+#[test]
+fn a_stopped_agent_goes_on_with_its_whole_context() {
+    let mut world = master(Limits::default());
+    world.complete(main_step(1), calls(&[delegate("explore", "find it")]));
+    world.complete(model_of(1, 1), says("found"));
+    world.complete(
+        main_step(2),
+        calls(&[("SendMessage", json!({"to": "explore-1", "message": "and where?"}))]),
+    );
+    let child = world.run.agent("explore-1").unwrap().1;
+    let texts: Vec<String> = child.messages.iter().map(|message| message.text()).collect();
+    assert_eq!(texts, ["find it", "found", "and where?"]);
+    world.complete(model_of(1, 2), says("there"));
+    assert_eq!(results(&world)[0]["result"], json!("there"));
+    assert_eq!(results(&world)[0]["steps"], json!(1), "steps are counted for each task");
+    replays(&world);
+}
+
+#[test]
+fn a_cancelled_agent_tells_its_parent_and_takes_no_message() {
+    let mut world = master(Limits::default());
+    world.complete(main_step(1), calls(&[delegate("explore", "x"), delegate("browser", "y")]));
+    let target = Target::Agent(AgentPath::new("explore-1"));
+    world.tell(Input::Direct { verb: Verb::Cancel, target: target.clone(), text: None }).unwrap();
+    assert!(world.run.ended.is_none());
+    world.complete(model_of(2, 1), says("done"));
+    assert_eq!(results(&world)[0]["state"], json!("cancelled"));
+    world.complete(main_step(2), calls(&[("SendMessage", json!({"to": "explore-1", "message": "go on"}))]));
+    assert!(refusal(&world).contains("was cancelled"), "{}", refusal(&world));
+    let refused = world.tell(Input::Send { to: target, from: "user".into(), text: "go on".into() });
+    assert!(refused.unwrap_err().words.en.contains("was cancelled"));
+}
+
+#[test]
+fn a_master_that_ends_takes_its_agents_along() {
+    let mut world = master(Limits::default());
+    let background = |prompt: &str| {
+        ("Agent", json!({"prompt": prompt, "subagent_type": "explore", "run_in_background": true}))
+    };
+    let tasks: Vec<_> = (0..8).map(|at| background(&at.to_string())).collect();
+    world.complete(main_step(1), calls(&tasks));
+    assert_eq!((live(&world).len(), world.run.queue.len()), (5, 4));
+    world.complete(main_step(2), calls(&[("submit_result", json!({"result": "enough"}))]));
+    assert_eq!(world.outcome(), Outcome::Complete);
+    assert!(live(&world).is_empty() && world.run.queue.is_empty() && world.wanted().is_empty());
+    replays(&world);
+}
+
+#[test]
+fn a_person_can_have_a_finished_agent_go_on() {
+    let mut world = master(Limits::default());
+    world.complete(main_step(1), calls(&[delegate("explore", "find it")]));
+    world.complete(model_of(1, 1), says("found"));
+    let to = Target::Agent(AgentPath::new("explore-1"));
+    world.tell(Input::Send { to, from: "user".into(), text: "look again".into() }).unwrap();
+    world.complete(main_step(2), says("I have what I need."));
+    assert!(world.run.ended.is_none(), "the master hears what comes of it");
+    world.complete(model_of(1, 2), says("found more"));
+    assert!(world.run.agents[0].messages.last().unwrap().text().contains("found more"));
+    replays(&world);
+}
+
+#[test]
+fn a_share_of_the_budget_is_kept_for_each_and_what_is_left_goes_back() {
+    let limits = Limits { tokens: Some(10_000), ..Limits::default() };
+    let mut world = master(limits);
+    world.complete(main_step(1), calls(&[delegate("explore", "a"), delegate("explore", "b")]));
+    let share = |world: &World, agent: usize| world.run.agents[agent].share.map(|share| share.tokens);
+    let (first, second) = (share(&world, 1).unwrap(), share(&world, 2).unwrap());
+    assert_eq!(first, (10_000 - 15) / 5);
+    assert_eq!(second, (10_000 - 15 - first) / 4);
+    assert_eq!(world.run.reserved.tokens, first + second);
+    world.complete(model_of(1, 1), says("done"));
+    assert_eq!(world.run.reserved.tokens, second, "what it did not use is free again");
+    world.complete(model_of(2, 1), says("done"));
+    assert!(world.run.agents[0].reserved.tokens == world.run.reserved.tokens, "only the master's own call");
+    replays(&world);
+}
+
+#[test]
+fn an_agent_whose_share_is_used_up_ends_and_the_others_go_on() {
+    let limits = Limits { tokens: Some(3_000), ..Limits::default() };
+    let mut world = master(limits);
+    let long = "word ".repeat(400);
+    world.complete(main_step(1), calls(&[delegate("explore", &long), delegate("explore", "b")]));
+    assert_eq!(live(&world), ["main", "explore-2"], "the task alone is longer than the share");
+    world.complete(model_of(2, 1), says("done"));
+    let states: Vec<Value> = results(&world).iter().map(|result| result["state"].clone()).collect();
+    assert_eq!(states, ["limit_reached", "completed"]);
+    assert!(world.run.ended.is_none());
+}
+
+#[test]
+fn a_crash_at_any_moment_changes_nothing_of_what_follows() {
+    let answer = |effect: &Effect, run: &Run| match effect {
+        Effect::CallModel { agent, step: 1, .. } if agent.as_str() == "main" => {
+            let tasks: Vec<_> = (0..6).map(|at| delegate("explore", &format!("{at}"))).collect();
+            calls(&tasks)
+        }
+        Effect::CallModel { agent, step: 2, .. } if agent.as_str() == "main" => {
+            calls(&[("SendMessage", json!({"to": "explore-3", "message": "more"}))])
+        }
+        _ => plain(effect, run),
+    };
+    let mut whole = master(Limits::default());
+    whole.perform(|_| 0, &answer);
+    assert_eq!(whole.outcome(), Outcome::Complete);
+    for length in whole.commits.clone() {
+        let log = whole.log[..length].to_vec();
+        let run = Run::replay(&log).unwrap();
+        let mut again = World { run, log, now: 1000, commits: Vec::new(), performed: HashMap::new() };
+        again.tell(Input::Recover { epoch: 2 }).unwrap();
+        again.perform(|_| 0, &answer);
+        assert_eq!(again.run.ended, whole.run.ended, "after {length} events");
+        assert_eq!(again.run.agents.len(), 7);
+    }
+}
+
+#[test]
+fn who_waits_in_the_queue_can_be_told_apart_from_who_is_unknown() {
+    let mut world = master(Limits { concurrent: 1, ..Limits::default() });
+    let background = |prompt: &str| {
+        ("Agent", json!({"prompt": prompt, "subagent_type": "explore", "run_in_background": true}))
+    };
+    world.complete(main_step(1), calls(&[background("a"), background("b")]));
+    world.complete(main_step(2), calls(&[("SendMessage", json!({"to": "explore-2", "message": "x"}))]));
+    assert!(refusal(&world).contains("has not started yet"), "{}", refusal(&world));
+    let call = CallRef { agent: 0, step: 1, index: 1 };
+    assert_eq!(world.run.queue.front().unwrap().call, Some(call));
+}
