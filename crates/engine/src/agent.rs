@@ -31,8 +31,11 @@ pub struct AgentState {
     pub background: bool,
     /// What is left of the budget that is kept for it.
     pub share: Option<Reserve>,
-    /// How it ended, once it has.
+    /// How it ended, once it has, and when.
     pub verdict: Option<Verdict>,
+    pub stopped_at: i64,
+    /// Messages at the beginning of its conversation that are in the log and no longer in memory.
+    pub forgotten: u32,
     pub model: String,
     pub system: Arc<str>,
     /// The conversation. Grows only at its end, except when it is compacted.
@@ -136,6 +139,14 @@ impl AgentState {
         }
     }
 
+    /// A person does its work: one step, one answer.
+    pub(crate) fn ask_a_person(&mut self) {
+        self.take_inbox();
+        self.step += 1;
+        let slot = Slot { call: String::new(), waits_for: WaitsFor::Person, result: None };
+        self.turn = Turn::Acting { calls: vec![slot] };
+    }
+
     /// Is this call of this step still unanswered, and waits for them?
     pub(crate) fn waits(&self, whom: WaitsFor, step: u32, index: u32) -> bool {
         match &self.turn {
@@ -213,7 +224,10 @@ impl AgentState {
 
     /// Ends the turn. Calls without a result get one, so that the conversation can be continued later.
     pub(crate) fn stop(&mut self) {
-        if let Turn::Acting { calls } = &mut self.turn {
+        // What a person was to do is no call.
+        if let Turn::Acting { calls } = &mut self.turn
+            && !calls.iter().all(|slot| slot.call.is_empty() && slot.waits_for == WaitsFor::Person)
+        {
             let unanswered =
                 |call: &str| ToolResult { call: call.to_owned(), content: "ended".into(), is_error: false };
             let parts = calls

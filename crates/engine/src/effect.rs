@@ -10,6 +10,7 @@ pub enum EffectKey {
     Node { node: u32, attempt: u32 },
     Model { agent: u32, step: u32 },
     Tool { agent: u32, step: u32, index: u32 },
+    Recall { agent: u32 },
 }
 
 /// Something to do.
@@ -36,6 +37,11 @@ pub enum Effect {
         entry: String,
         arguments: Value,
         class: EffectClass,
+    },
+    /// Bring back the conversation of an agent that had left memory: its first messages, from the log.
+    Recall {
+        agent: AgentPath,
+        messages: u32,
     },
     Noop,
 }

@@ -405,6 +405,10 @@ pub enum Asked {
     Agent { agent: u32, step: u32, index: u32 },
     /// A node whose once-only effect may or may not have happened.
     Uncertain { node: u32 },
+    /// A person does the work of an agent.
+    Task { agent: u32 },
+    /// A tool call that somebody must allow.
+    Permission { agent: u32, step: u32, index: u32 },
 }
 
 /// What the failure of a node leads to, decided in a fixed order: fallback, optional, abort.

@@ -3,9 +3,10 @@
 use crate::effect::EffectKey;
 use crate::event::{AgentPath, Target, Verb};
 use crate::limits::Limits;
-use fugato_model::chat::{Answer, ModelFault};
+use fugato_model::chat::{Answer, Message, ModelFault};
 use fugato_model::{Digest, Words};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// One input. Each is decided on its own; the order of inputs is the order of the log.
 #[derive(Clone, Debug)]
@@ -98,6 +99,10 @@ pub enum Completion {
         is_error: bool,
         /// The skill it read, and what that contained.
         used: Option<(String, Digest)>,
+    },
+    /// The conversation of an agent, as the log has it.
+    Recalled {
+        messages: Vec<Arc<Message>>,
     },
     Script {
         stdout: String,

@@ -5,6 +5,7 @@
 mod agents;
 mod delegation;
 mod effects;
+mod memory;
 mod nodes;
 mod questions;
 
@@ -17,6 +18,8 @@ use crate::question::Wants;
 pub(crate) use delegation::DEFAULT_TYPE;
 pub use delegation::Queued;
 use fugato_model::{Digest, Words};
+pub use memory::KEPT_MS;
+pub(crate) use questions::permit;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -61,6 +64,8 @@ pub struct Run {
     pub(crate) named: BTreeMap<String, u32>,
     /// Which agent a call started, by the provider's name for the call.
     pub(crate) by_call: HashMap<String, u32>,
+    /// What a person has allowed for the rest of the run.
+    pub(crate) granted: BTreeSet<String>,
     /// Live agents that another one started.
     pub(crate) children: BTreeSet<u32>,
     /// Nodes at work, and how many of them only wait for a person to say whether they happened.
@@ -175,6 +180,7 @@ impl Run {
             queue: VecDeque::new(),
             named: BTreeMap::new(),
             by_call: HashMap::new(),
+            granted: BTreeSet::new(),
             children: BTreeSet::new(),
             resting: BTreeSet::new(),
             suspended: BTreeMap::new(),

@@ -1,8 +1,9 @@
 //! A person answers a question, now or days later.
 
 use super::{Recorder, refuse, refuse_if_ended};
-use crate::event::{Asked, EventKind};
+use crate::event::{Asked, CallRef, EventKind, Verdict};
 use crate::input::Refusal;
+use crate::tools::class_of;
 use fugato_model::words;
 use serde_json::Value;
 
@@ -31,6 +32,13 @@ pub fn answer(recorder: &mut Recorder<'_>, question: u32, answer: String) -> Res
             }
             recorder.emit(EventKind::InputAnswered { question, answer });
         }
+        Asked::Task { agent } => {
+            recorder.emit(EventKind::InputAnswered { question, answer: answer.clone() });
+            crate::driver::stop(recorder, agent, Verdict::Answered { text: answer });
+        }
+        Asked::Permission { agent, step, index } => {
+            permission(recorder, question, &answer, CallRef { agent, step, index })?
+        }
         Asked::Uncertain { node } => match answer.as_str() {
             REPEAT => recorder.emit(EventKind::InputAnswered { question, answer }),
             DONE => {
@@ -56,6 +64,44 @@ pub fn answer(recorder: &mut Recorder<'_>, question: u32, answer: String) -> Res
     }
     Ok(())
 }
+
+/// Somebody allows a call, or does not.
+fn permission(recorder: &mut Recorder<'_>, question: u32, answer: &str, at: CallRef) -> Result<(), Refusal> {
+    let (agent, step, index) = (at.agent, at.step, at.index);
+    let (word, why) = answer.trim().split_once(':').unwrap_or((answer.trim(), ""));
+    let word = word.trim().to_lowercase();
+    let allows = match word.as_str() {
+        ALLOW | ALWAYS => true,
+        DENY => false,
+        other => {
+            return refuse(words!(
+                "`{other}` is not one of {ALLOW}, {ALWAYS}, {DENY}",
+                "`{other}` 不是 {ALLOW}、{ALWAYS}、{DENY} 之一"
+            ));
+        }
+    };
+    let call = recorder.run.call_of(at);
+    recorder.emit(EventKind::InputAnswered { question, answer: word });
+    match call.and_then(|call| Some((class_of(&call.name)?, call))) {
+        Some((class, call)) if allows => {
+            recorder.emit(EventKind::ToolRequested { agent, step, index, call, class });
+        }
+        _ => {
+            let content = match why.trim() {
+                "" => "not run: the operator does not allow it. Do without it, or ask what they would allow"
+                    .to_owned(),
+                why => format!("not run: the operator does not allow it: {why}"),
+            };
+            recorder.emit(EventKind::ToolCompleted { agent, step, index, content, is_error: true });
+        }
+    }
+    Ok(())
+}
+
+/// Answers to "may it?".
+pub const ALLOW: &str = "allow";
+pub const ALWAYS: &str = "always";
+pub const DENY: &str = "deny";
 
 /// Answers to "did it happen?".
 pub const REPEAT: &str = "repeat";

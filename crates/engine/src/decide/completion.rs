@@ -36,6 +36,10 @@ pub fn completed(recorder: &mut Recorder<'_>, key: EffectKey, completion: Comple
             }
             recorder.emit(EventKind::ToolCompleted { agent, step, index, content, is_error });
         }
+        // Nothing happened that the log does not have.
+        (EffectKey::Recall { agent }, Completion::Recalled { messages }) => {
+            recorder.run.recall(agent, messages);
+        }
         (EffectKey::Node { node, .. }, completion) => crate::driver::node_ended(recorder, node, completion),
         // An outcome of another kind than its effect: nothing that could be recorded as what happened.
         _ => {}

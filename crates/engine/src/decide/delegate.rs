@@ -28,7 +28,7 @@ pub fn called(recorder: &mut Recorder<'_>, by: CallRef, call: &ToolCall) {
             recorder.emit(EventKind::ToolCompleted { agent, step, index, content, is_error: true });
         }
         Err(Problem::Forbidden(reason)) => {
-            recorder.emit(EventKind::ToolRefused { agent, step, index, reason })
+            recorder.emit(EventKind::ToolRefused { agent, step, index, reason });
         }
     }
 }
@@ -69,7 +69,7 @@ fn spawn(recorder: &mut Recorder<'_>, by: CallRef, call: &ToolCall) -> Result<An
     }
     let number = run.named.get(name).copied().unwrap_or(0) + 1;
     let agent = AgentPath::new(&format!("{name}-{number}"));
-    Ok(admit(recorder, agent, Some(by), is_background(call)))
+    Ok(admit(recorder, &agent, Some(by), is_background(call)))
 }
 
 /// Only a master delegates.
@@ -96,7 +96,7 @@ fn is_background(call: &ToolCall) -> bool {
 }
 
 /// The one way to a slot, for a new agent and for one that goes on.
-fn admit(recorder: &mut Recorder<'_>, agent: AgentPath, call: Option<CallRef>, background: bool) -> Answer {
+fn admit(recorder: &mut Recorder<'_>, agent: &AgentPath, call: Option<CallRef>, background: bool) -> Answer {
     let run = &recorder.run;
     let free = run.spec.limits.concurrent.saturating_sub(run.busy()) as usize;
     let before = run.queue.len();
@@ -164,7 +164,7 @@ fn send(recorder: &mut Recorder<'_>, by: CallRef, call: &ToolCall) -> Result<Ans
     if state.parent != Some(by.agent) {
         return wrong(format!("`{path}` has finished, and only the agent that started it can have it go on"));
     }
-    Ok(admit(recorder, path, Some(by), is_background(call)))
+    Ok(admit(recorder, &path, Some(by), is_background(call)))
 }
 
 /// A person, or another program, says something to an agent. One that had stopped goes on, when its parent is there to
@@ -181,7 +181,7 @@ pub fn told(recorder: &mut Recorder<'_>, to: u32, from: &str, text: &str) -> Res
     let goes_on = !state.is_live() && state.parent.is_some();
     recorder.emit(EventKind::MessageSent { to, from: from.to_owned(), text: text.to_owned() });
     if goes_on && !recorder.run.queue.iter().any(|queued| queued.agent == path) {
-        admit(recorder, path, None, true);
+        admit(recorder, &path, None, true);
     }
     Ok(())
 }

@@ -49,7 +49,7 @@ pub fn doubt(recorder: &mut Recorder<'_>) {
                     options: [REPEAT, DONE, FAIL].map(str::to_owned).to_vec(),
                 });
             }
-            EffectKey::Model { .. } => {}
+            EffectKey::Model { .. } | EffectKey::Recall { .. } => {}
         }
     }
 }

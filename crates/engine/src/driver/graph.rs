@@ -177,7 +177,10 @@ pub fn node_ended(recorder: &mut Recorder<'_>, node: u32, completion: Completion
             finish(recorder, node, result);
         }
         Completion::ScriptFailed { message } => fail(recorder, node, message, Fallback::Allowed),
-        Completion::Answered { .. } | Completion::ModelFailed { .. } | Completion::Tool { .. } => {}
+        Completion::Answered { .. }
+        | Completion::ModelFailed { .. }
+        | Completion::Recalled { .. }
+        | Completion::Tool { .. } => {}
     }
 }
 

@@ -8,9 +8,10 @@ mod single;
 
 pub(crate) use graph::{give_up, node_ended};
 
+use crate::agent_type::Executor;
 use crate::context;
 use crate::decide::Recorder;
-use crate::event::{EventKind, Outcome, Purpose, Verdict};
+use crate::event::{Asked, EventKind, Outcome, Purpose, Verdict};
 use crate::limits::{Fit, fit, is_last_of_share};
 use crate::run::Run;
 use fugato_model::{Words, words};
@@ -74,6 +75,13 @@ fn step(recorder: &mut Recorder<'_>, agent: u32) -> bool {
     }
     let limits = &recorder.run.spec.limits;
     let Some(state) = recorder.run.agents.get(agent as usize) else { return false };
+    if state.kind.executor == Executor::Human {
+        let task = state.inbox.last().cloned().or_else(|| state.messages.last().map(|said| said.text()));
+        let question = u32::try_from(recorder.run.questions.len()).unwrap_or(u32::MAX);
+        let (about, text, options) = (Asked::Task { agent }, task.unwrap_or_default(), Vec::new());
+        recorder.emit(EventKind::InputRequested { question, about, text, options });
+        return true;
+    }
     let taken = state.steps_of_task();
     let most = state.kind.steps.filter(|_| state.parent.is_some()).unwrap_or(limits.steps);
     if taken >= most {

@@ -35,6 +35,8 @@ impl Run {
                     background: false,
                     share: None,
                     verdict: None,
+                    stopped_at: 0,
+                    forgotten: 0,
                     model: model.clone(),
                     system: system.as_str().into(),
                     context: ContextSize::of(system, &messages),
@@ -65,6 +67,7 @@ impl Run {
             }
             EventKind::AgentContinued { agent, node, prompt, delegated } => {
                 self.delegated(*agent, *delegated);
+                self.want_back(*agent);
                 // A fallback in the main conversation has the rights of its own type, not those of the phase before it.
                 let access = node.and_then(|node| self.plan_node(node)).map(PlanNode::access);
                 self.with_agent(*agent, |state| {
@@ -103,14 +106,18 @@ impl Run {
                 self.free(*agent);
                 self.forget_questions(*agent);
                 self.leave_queue(*agent);
+                let now = self.last_at;
                 self.with_agent(*agent, |state| {
                     state.stop();
                     state.verdict = Some(verdict.clone());
+                    state.stopped_at = now;
                 });
                 self.end_share(*agent);
                 let agent = *agent;
                 self.drop_effects(|key| match key {
-                    EffectKey::Model { agent: a, .. } | EffectKey::Tool { agent: a, .. } => a == agent,
+                    EffectKey::Model { agent: a, .. }
+                    | EffectKey::Tool { agent: a, .. }
+                    | EffectKey::Recall { agent: a } => a == agent,
                     EffectKey::Node { .. } => false,
                 });
             }
@@ -253,7 +260,7 @@ impl Run {
         if state.paused && state.is_live() {
             self.paused.insert(agent);
         }
-        if state.turn == Turn::Idle && !state.paused && self.ended.is_none() {
+        if state.turn == Turn::Idle && !state.paused && state.forgotten == 0 && self.ended.is_none() {
             let set = if self.resting.contains(&agent) { &mut self.returning } else { &mut self.runnable };
             set.insert(agent);
         }

@@ -76,7 +76,7 @@ impl Run {
     }
 
     /// A call of the answer that an agent has just given.
-    fn call_of(&self, call: CallRef) -> Option<ToolCall> {
+    pub(crate) fn call_of(&self, call: CallRef) -> Option<ToolCall> {
         let state = self.agents.get(call.agent as usize)?;
         state.messages.last()?.tool_calls().nth(call.index as usize).cloned()
     }

@@ -1,10 +1,11 @@
 //! The fold of questions: who waits for a person, and what an answer does.
 
 use super::{NodeStatus, Question, Run, index};
-use crate::agent::WaitsFor;
-use crate::decide::REPEAT;
-use crate::event::{Asked, EventKind};
+use crate::agent::{AgentState, Turn, WaitsFor};
+use crate::decide::{ALWAYS, REPEAT};
+use crate::event::{Asked, CallRef, EventKind};
 use crate::question::Wants;
+use fugato_model::chat::{Message, ToolCall};
 use serde_json::Value;
 
 impl Run {
@@ -12,8 +13,12 @@ impl Run {
     pub(super) fn fold_question(&mut self, kind: &EventKind) {
         match kind {
             EventKind::InputRequested { about, text, options, .. } => {
-                if let Asked::Agent { agent, step, index } = *about {
-                    self.with_agent(agent, |state| state.wait_for(WaitsFor::Person, step, index));
+                match *about {
+                    Asked::Agent { agent, step, index } | Asked::Permission { agent, step, index } => {
+                        self.with_agent(agent, |state| state.wait_for(WaitsFor::Person, step, index));
+                    }
+                    Asked::Task { agent } => self.with_agent(agent, AgentState::ask_a_person),
+                    Asked::Uncertain { .. } => {}
                 }
                 let (wants, node) = self.wants_of(*about);
                 let (text, options) = (text.clone(), options.clone());
@@ -48,6 +53,21 @@ impl Run {
                 self.make_ready(node);
             }
             Asked::Uncertain { .. } => {}
+            Asked::Task { agent } => {
+                let said = Message::assistant(answer);
+                self.with_agent(agent, |state| {
+                    state.say(said);
+                    state.turn = Turn::Waiting;
+                });
+            }
+            Asked::Permission { agent, step, index } => {
+                if answer == ALWAYS
+                    && let Some(call) = self.call_of(CallRef { agent, step, index })
+                {
+                    self.granted.insert(permit(&call));
+                }
+                self.with_agent(agent, |state| state.wait_for(WaitsFor::Tool, step, index));
+            }
         }
     }
 
@@ -75,10 +95,13 @@ impl Run {
         self.questions.get(question as usize).is_some_and(|question| {
             question.answer.is_none()
                 && match question.about {
-                    Asked::Agent { agent, step, index } => self
+                    Asked::Agent { agent, step, index } | Asked::Permission { agent, step, index } => self
                         .agents
                         .get(agent as usize)
                         .is_some_and(|state| state.waits(WaitsFor::Person, step, index)),
+                    Asked::Task { agent } => {
+                        self.agents.get(agent as usize).is_some_and(AgentState::waits_for_a_person)
+                    }
                     Asked::Uncertain { node } => {
                         self.node(node).is_some_and(|state| state.status == NodeStatus::Uncertain)
                     }
@@ -97,8 +120,20 @@ impl Run {
         let questions = &self.questions;
         let is_of = |at: &u32| {
             let about = questions.get(*at as usize).map(|question| question.about);
-            matches!(about, Some(Asked::Agent { agent: a, .. }) if a == agent)
+            matches!(
+                about,
+                Some(Asked::Agent { agent: a, .. } | Asked::Permission { agent: a, .. } | Asked::Task { agent: a })
+                    if a == agent
+            )
         };
         self.open_questions.retain(|at| !is_of(at));
+    }
+}
+
+/// What "always" allows for the rest of a run: the tool, and of a shell only this very command.
+pub(crate) fn permit(call: &ToolCall) -> String {
+    match call.arguments.get("command").and_then(Value::as_str) {
+        Some(command) => format!("{}({command})", call.name),
+        None => call.name.clone(),
     }
 }

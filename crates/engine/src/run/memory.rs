@@ -1,0 +1,52 @@
+//! Agents that have ended leave memory after a while. Nothing is lost: the log has their conversations, and whoever goes
+//! on gets its own back first. This is about memory alone; a run that was never forgotten decides the same.
+
+use super::{Run, index};
+use crate::effect::{Effect, EffectKey};
+use fugato_model::chat::Message;
+use std::sync::Arc;
+
+/// An agent that ended is kept at hand this long, in milliseconds.
+pub const KEPT_MS: i64 = 5 * 60 * 1000;
+
+impl Run {
+    /// Agents that ended long enough ago and are still in memory. Looks at all of them: for a timer, not for a turn.
+    pub fn forgettable(&self, now: i64) -> Vec<u32> {
+        let is_old = |at: u32| {
+            self.agents.get(at as usize).is_some_and(|state| {
+                state.parent.is_some()
+                    && !state.is_live()
+                    && !state.messages.is_empty()
+                    && now.saturating_sub(state.stopped_at) >= KEPT_MS
+            })
+        };
+        let waits = |at: u32| self.queue.iter().any(|queued| self.by_path.get(&queued.agent) == Some(&at));
+        (0..index(self.agents.len())).filter(|at| is_old(*at) && !waits(*at)).collect()
+    }
+
+    /// Takes the conversation of an agent that ended out of memory.
+    pub fn forget(&mut self, agent: u32) {
+        let Some(state) = self.agents.get_mut(agent as usize).filter(|state| !state.is_live()) else {
+            return;
+        };
+        state.forgotten += index(state.messages.len());
+        state.messages = Vec::new();
+    }
+
+    /// An agent goes on that is not in memory: before anything else, it is brought back.
+    pub(super) fn want_back(&mut self, agent: u32) {
+        let Some(state) = self.agents.get(agent as usize).filter(|state| state.forgotten > 0) else { return };
+        let effect = Effect::Recall { agent: state.path.clone(), messages: state.forgotten };
+        self.want(EffectKey::Recall { agent }, effect);
+    }
+
+    /// Its conversation is here again.
+    pub(crate) fn recall(&mut self, agent: u32, messages: Vec<Arc<Message>>) {
+        self.close(EffectKey::Recall { agent });
+        self.with_agent(agent, |state| {
+            let since = std::mem::take(&mut state.messages);
+            state.messages = messages.into_iter().take(state.forgotten as usize).chain(since).collect();
+            state.forgotten = 0;
+        });
+    }
+}
