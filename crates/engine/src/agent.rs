@@ -1,6 +1,6 @@
 //! One agent as a small machine: idle → thinking → acting → … → stopped. No I/O: the next step comes out, results go in.
 
-use crate::agent_type::AgentType;
+use crate::agent_type::{AgentType, Rights};
 use crate::context::{ContextSize, bytes_of};
 use crate::event::{AgentPath, CallRef, Purpose, Verdict};
 use crate::limits::{Reserve, Spent};
@@ -15,8 +15,9 @@ pub struct AgentState {
     /// The node it works for; `None` for the only agent of a skill without phases.
     pub node: Option<u32>,
     pub agent_type: String,
-    /// What it may use, after everything its parent may not was taken away.
     pub kind: Arc<AgentType>,
+    /// What it may use, after everything its parent may not was taken away; `None`: as its access says.
+    pub rights: Option<Arc<Rights>>,
     pub access: Access,
     /// The agent that started it, and how many are above it.
     pub parent: Option<u32>,
@@ -176,6 +177,10 @@ impl AgentState {
     /// Does it take a slot while it works? The main agent of a run without phases takes none.
     pub(crate) fn counts(&self) -> bool {
         self.node.is_some() || self.parent.is_some()
+    }
+
+    pub(crate) fn has_tool(&self, tool: &str) -> bool {
+        self.rights.as_ref().is_none_or(|rights| rights.has_tool(tool))
     }
 
     pub(crate) fn was_cancelled(&self) -> bool {

@@ -1,6 +1,21 @@
 //! Kinds of agents: what each is for, what it may use and how it works. The kinds a run may start are pinned in it, so
 //! that a changed file changes later runs and never this one.
 
+mod built_in;
+mod custom;
+mod delegation_tools;
+mod find;
+mod guide;
+mod profile;
+mod rights;
+
+pub use built_in::{GENERAL_PURPOSE, built_in_types};
+pub use delegation_tools::{agent_tool, send_message_tool};
+pub use find::{UnknownType, find_type};
+pub use guide::{GUIDE_TOKENS, GuideFacts, Setting, delegation_guide};
+pub use profile::types_of_profile;
+pub use rights::{Names, Rights};
+
 use crate::plan::Access;
 use crate::tools;
 use serde::{Deserialize, Serialize};
@@ -33,6 +48,37 @@ pub struct AgentType {
     /// Skills it may see, of those its parent sees; `None`: all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skills: Option<Vec<String>>,
+    /// MCP servers it may use, of those its parent may; `None`: all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mcp_servers: Option<Vec<String>>,
+    /// Rules such as `Bash(git status:*)`: a call of a tool that is named here must fit one of its rules.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
+    /// Rules in the same form: a call that fits one is refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deny: Vec<String>,
+    #[serde(default, skip_serializing_if = "Asking::is_ask")]
+    pub asking: Asking,
+    /// A sign for displays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<String>,
+}
+
+/// What becomes of a call that a rule would put before a person.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Asking {
+    /// It is refused.
+    Refuse,
+    /// The person is asked.
+    #[default]
+    Ask,
+}
+
+impl Asking {
+    fn is_ask(&self) -> bool {
+        *self == Self::Ask
+    }
 }
 
 /// What does the work of an agent.
@@ -72,39 +118,24 @@ impl AgentType {
             model: None,
             executor: Executor::Model,
             skills: None,
+            mcp_servers: None,
+            only: Vec::new(),
+            deny: Vec::new(),
+            asking: Asking::Ask,
+            mark: None,
         }
     }
 
-    /// May it use the tool, as far as its own lists say?
+    /// May it use the tool, as far as its own lists say? The way to give a result is never taken away, and reading
+    /// skills comes with being an agent: which skills there are to read is decided elsewhere.
     pub fn has_tool(&self, tool: &str) -> bool {
         let listed = |names: &[String]| names.iter().any(|name| matches(name, tool));
-        self.tools.as_deref().is_none_or(listed) && !listed(&self.disallowed)
+        let granted = SKILL_TOOLS.contains(&tool) || self.tools.as_deref().is_none_or(listed);
+        tool == tools::SUBMIT || (granted && !listed(&self.disallowed))
     }
 }
 
-impl AgentType {
-    /// This kind below a parent: never more than the parent has.
-    #[must_use]
-    pub fn within(&self, parent: &Self) -> Self {
-        let mut kind = self.clone();
-        if parent.tools.is_some() || !parent.disallowed.is_empty() {
-            let known = tools::TOOLS.iter().map(|(name, _)| *name);
-            let both = known.filter(|tool| parent.has_tool(tool) && self.has_tool(tool));
-            kind.tools = Some(both.map(str::to_owned).collect());
-            kind.disallowed = Vec::new();
-        }
-        if parent.access == Access::ReadOnly {
-            kind.access = Access::ReadOnly;
-        }
-        kind.skills = match (&self.skills, &parent.skills) {
-            (Some(own), Some(above)) => {
-                Some(own.iter().filter(|name| above.contains(name)).cloned().collect())
-            }
-            (own, above) => own.clone().or_else(|| above.clone()),
-        };
-        kind
-    }
-}
+const SKILL_TOOLS: [&str; 3] = ["skill_list", "skill_read", "skill_search"];
 
 fn matches(pattern: &str, tool: &str) -> bool {
     match pattern.strip_suffix('*') {
@@ -127,5 +158,14 @@ mod tests {
         assert!(
             !browser.has_tool("browser-evaluate") && !browser.has_tool("Bash") && !browser.has_tool("brows")
         );
+    }
+
+    #[test]
+    fn skills_and_the_result_come_with_every_agent() {
+        let mut agent = AgentType::named("x");
+        agent.tools = Some(Vec::new());
+        assert!(agent.has_tool("skill_read") && agent.has_tool("submit_result") && !agent.has_tool("Read"));
+        agent.disallowed = vec!["*".into()];
+        assert!(!agent.has_tool("skill_read") && agent.has_tool("submit_result"));
     }
 }

@@ -26,7 +26,11 @@ pub mod tools;
 mod view;
 
 pub use agent::{AgentState, AgentStatus, Turn, WaitsFor};
-pub use agent_type::{AgentType, Executor};
+pub use agent_type::{
+    AgentType, Asking, Executor, GENERAL_PURPOSE, GUIDE_TOKENS, GuideFacts, Names, Rights, Setting,
+    UnknownType, agent_tool, built_in_types, delegation_guide, find_type, send_message_tool,
+    types_of_profile,
+};
 pub use context::ContextSize;
 pub use effect::{Effect, EffectKey};
 pub use event::{
@@ -38,5 +42,5 @@ pub use limits::{Limits, Rate, Reserve, Spent};
 pub use plan::{Access, Phase, Plan, PlanError, PlanNode, Requirement, Work};
 pub use question::{AnswerType, Wants};
 pub use reuse::{Reused, ReusedStatus, results};
-pub use run::{Change, NodeState, NodeStatus, Question, Queued, Run};
+pub use run::{Change, KEPT_MS, NodeState, NodeStatus, Question, Queued, Run};
 pub use view::{AgentView, NodeView, RunView};

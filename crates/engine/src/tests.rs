@@ -167,6 +167,7 @@ fn plain(effect: &Effect, _run: &Run) -> Completion {
         Effect::CallModel { agent, .. } => says(&format!("{{\"from\": \"{agent}\"}}")),
         Effect::RunTool { .. } => Completion::Tool { content: "ok".into(), is_error: false, used: None },
         Effect::RunScript { node, .. } => Completion::Script { stdout: format!("{{\"by\": \"{node}\"}}") },
+        Effect::Recall { .. } => Completion::Recalled { messages: Vec::new() },
         Effect::Noop => Completion::Noop,
     }
 }

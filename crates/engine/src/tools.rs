@@ -47,3 +47,8 @@ pub const TOOLS: &[(&str, EffectClass)] = &[
 pub fn class_of(tool: &str) -> Option<EffectClass> {
     TOOLS.iter().find(|(name, _)| *name == tool).map(|(_, class)| *class)
 }
+
+/// Every tool there is, the engine's own included.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TOOLS.iter().map(|(name, _)| *name).chain([SUBMIT, ASK, DELEGATE, SEND])
+}

@@ -2,7 +2,7 @@
 //!
 //! Ranges: 01xx skill files · 02xx profiles and policy · 03xx inventory, archives, management · 04xx configuration and
 //! state · 05xx command line · 07xx store.
-//! state · 05xx command line · 09xx tools, processes, scripts.
+//! state · 05xx command line · 09xx tools, processes, scripts · 11xx agents.
 //! state · 05xx command line · 08xx phases.
 //! state · 05xx command line · 06xx models.
 //! state · 05xx command line · 08xx phases.
@@ -146,6 +146,11 @@ codes! {
     F0902 "process could not be started";
     F0903 "script failed";
     F0904 "script exceeded a limit";
+    F1101 "unknown tool in an agent file";
+    F1102 "two agents of one name";
+    F1103 "executor of an agent is not usable";
+    F1104 "agent has no instructions";
+    F1105 "agent file asks for more than a file can grant";
 }
 
 impl fmt::Display for Code {

@@ -3,6 +3,7 @@
 //! Architecture invariant: bytes in, values and diagnostics out. This room never touches a file system, a clock, the
 //! environment or a random number; a broken skill is a value with diagnostics, never a panic, never a vanished entry.
 
+pub mod agent_file;
 pub mod archive;
 pub mod catalog;
 mod check;

@@ -150,7 +150,8 @@ fn can_misstep(recorder: &Recorder<'_>, agent: u32) -> bool {
 fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: ToolCall) {
     let state = recorder.run.agents.get(agent as usize);
     let access = state.map_or(Access::ReadOnly, |state| state.access);
-    let kind = state.map(|state| state.kind.clone());
+    let rights = state.and_then(|state| state.rights.clone());
+    let has = |tool: &str| rights.as_ref().is_none_or(|rights| rights.has_tool(tool));
     let not_run = |content: String| EventKind::ToolCompleted { agent, step, index, content, is_error: true };
     let refused = |reason: String| EventKind::ToolRefused { agent, step, index, reason };
     let limits = &recorder.run.spec.limits;
@@ -162,6 +163,8 @@ fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: Too
         not_run(format!(
             "not run: the run's budget of {most} tool calls is used up; answer with what you have"
         ))
+    } else if call.name == ASK && !has(ASK) {
+        refused("this agent cannot ask the person; answer with what you need to know".to_owned())
     } else if call.name == ASK
         && let Err(why) = Wants::of(&call.arguments, plan_of(recorder, agent))
     {
@@ -179,7 +182,6 @@ fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: Too
     } else if call.name == DELEGATE || call.name == SEND {
         return super::delegate::called(recorder, CallRef { agent, step, index }, &call);
     } else {
-        let has = |tool: &str| kind.as_ref().is_none_or(|kind| kind.has_tool(tool));
         match (class_of(&call.name).filter(|_| has(&call.name)), access) {
             (None, _) => {
                 let known: Vec<_> = TOOLS.iter().map(|(name, _)| *name).filter(|name| has(name)).collect();

@@ -85,7 +85,7 @@ fn may_delegate(run: &Run, agent: u32, tool: &str) -> Result<(), Problem> {
              start none). Do the work yourself, or answer with what is missing so that your master can delegate it"
         )));
     }
-    if !state.kind.has_tool(tool) {
+    if !state.has_tool(tool) {
         return Err(Problem::Forbidden(format!("there is no tool `{tool}` for this agent")));
     }
     Ok(())

@@ -12,7 +12,7 @@ mod recover;
 mod restart;
 mod tick;
 
-pub(crate) use answer::{ALLOW, ALWAYS, DENY, REPEAT};
+pub(crate) use answer::{ALWAYS, REPEAT};
 
 use crate::event::{By, Event, EventKind};
 use crate::input::{Input, Refusal};

@@ -67,6 +67,16 @@ fn share(run: &Run) -> Option<Reserve> {
     Some(Reserve { tokens: left.tokens / (free + 1), micro_usd: left.micro_usd / (free + 1) })
 }
 
+/// A subagent that can be asked for its next step whatever the others have left.
+pub fn next_with_share(run: &Run) -> Option<u32> {
+    let limits = &run.spec.limits;
+    if limits.tokens.is_none() && limits.micro_usd.is_none() {
+        return None;
+    }
+    let has_share = |at: &u32| run.agents.get(*at as usize).is_some_and(|state| state.share.is_some());
+    run.children.intersection(&run.runnable).copied().find(has_share)
+}
+
 /// Are there agents in the background whose end this one has not heard of?
 pub fn has_work_outstanding(run: &Run, agent: u32) -> bool {
     run.queue.iter().any(|queued| queued.call.is_some_and(|call| call.agent == agent))

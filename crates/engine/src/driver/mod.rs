@@ -31,6 +31,12 @@ pub fn advance(recorder: &mut Recorder<'_>) {
         {
             continue;
         }
+        // Whoever has a share of its own waits for nobody.
+        if let Some(agent) = delegation::next_with_share(recorder.run)
+            && step(recorder, agent)
+        {
+            continue;
+        }
         if has_room && !recorder.run.held && delegation::start_next(recorder) {
             continue;
         }

@@ -2,9 +2,11 @@
 
 use super::Run;
 use crate::agent::WaitsFor;
-use crate::agent_type::AgentType;
+use crate::agent_type::{AgentType, Rights};
 use crate::event::{AgentPath, CallRef, Delegated};
 use crate::limits::Reserve;
+use crate::plan::Access;
+use crate::tools;
 use fugato_model::chat::{ToolCall, Usage};
 use std::sync::Arc;
 
@@ -114,14 +116,19 @@ impl Run {
         }
     }
 
-    /// What an agent of this name may use below its parent.
-    pub(super) fn kind_of(&self, name: &str, parent: Option<u32>) -> Arc<AgentType> {
-        let own = self.spec.types.get(name).cloned();
-        let own = own.unwrap_or_else(|| Arc::new(AgentType::named(name)));
-        match parent.and_then(|parent| self.agents.get(parent as usize)) {
-            Some(parent) => Arc::new(own.within(&parent.kind)),
-            None => own,
+    pub(super) fn kind_of(&self, name: &str) -> Arc<AgentType> {
+        self.spec.types.get(name).cloned().unwrap_or_else(|| Arc::new(AgentType::named(name)))
+    }
+
+    /// What an agent of this name may use: the master everything its access allows, whoever it starts never more.
+    pub(super) fn rights_of(&self, name: &str, access: Access, parent: Option<u32>) -> Option<Arc<Rights>> {
+        if self.spec.types.is_empty() {
+            return None;
         }
+        let Some(parent) = parent.and_then(|parent| self.agents.get(parent as usize)) else {
+            return Some(Arc::new(Rights::of_master(tools::names(), access, self.spec.limits.depth)));
+        };
+        parent.rights.as_ref().map(|rights| Arc::new(rights.for_child(&self.kind_of(name))))
     }
 
     /// The main agent is above all others; whoever works for a phase is a subagent of the run itself.

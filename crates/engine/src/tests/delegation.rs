@@ -193,7 +193,7 @@ fn it_has_the_tools_of_its_kind_and_not_more_than_its_parent() {
     assert!(told.contains("there is no tool `Bash`") && told.contains("browser-click"), "{told}");
     world.complete(model_of(2, 1), calls(&[("Write", json!({"path": "a", "content": "x"}))]));
     let told = serde_json::to_string(world.run.agents[2].messages.last().unwrap()).unwrap();
-    assert!(told.contains("read-only"), "{told}");
+    assert!(told.contains("there is no tool `Write`"), "{told}");
 }
 
 #[test]
@@ -356,4 +356,54 @@ fn who_waits_in_the_queue_can_be_told_apart_from_who_is_unknown() {
     assert!(refusal(&world).contains("has not started yet"), "{}", refusal(&world));
     let call = CallRef { agent: 0, step: 1, index: 1 };
     assert_eq!(world.run.queue.front().unwrap().call, Some(call));
+}
+
+#[test]
+fn an_agent_that_left_memory_comes_back_from_the_log() {
+    let mut world = master(Limits::default());
+    world.complete(main_step(1), calls(&[delegate("explore", "find it")]));
+    world.complete(model_of(1, 1), says("found"));
+    assert_eq!(world.run.forgettable(world.now + KEPT_MS - 2), Vec::<u32>::new());
+    assert_eq!(world.run.forgettable(world.now + KEPT_MS), [1], "the master stays");
+    world.run.forget(1);
+    assert!(world.run.agents[1].messages.is_empty() && world.run.forgettable(i64::MAX).is_empty());
+    world.complete(main_step(2), calls(&[("SendMessage", json!({"to": "explore-1", "message": "where?"}))]));
+    let wanted = world.wanted();
+    let [(key @ EffectKey::Recall { agent: 1 }, Effect::Recall { messages: 2, .. })] = wanted.as_slice()
+    else {
+        panic!("{wanted:?}")
+    };
+    let messages = Run::replay(&world.log).unwrap().agents[1].messages.clone();
+    world.complete(*key, Completion::Recalled { messages });
+    let texts: Vec<String> = world.run.agents[1].messages.iter().map(|message| message.text()).collect();
+    assert_eq!(texts, ["find it", "found", "where?"]);
+    world.complete(model_of(1, 2), says("there"));
+    assert_eq!(results(&world)[0]["result"], json!("there"));
+    replays(&world);
+}
+
+#[test]
+fn a_person_can_be_the_one_who_does_the_work() {
+    let mut types = kinds();
+    let mut person = AgentType::named("reviewer");
+    person.executor = Executor::Human;
+    types.insert("reviewer".into(), Arc::new(person));
+    let spec = RunSpec { single: Some("x".into()), types, ..spec(Vec::new()) };
+    let mut world = World::new(spec).go();
+    world.complete(main_step(1), calls(&[delegate("reviewer", "Is this right?")]));
+    assert_eq!(world.run.status(), "awaiting_input");
+    let questions: Vec<String> =
+        world.run.open_questions().map(|(_, question)| question.text.clone()).collect();
+    assert_eq!(questions, ["Is this right?"]);
+    world.tell(Input::Answer { question: 0, answer: "No.".into() }).unwrap();
+    assert_eq!(results(&world)[0]["result"], json!("No."));
+    world.complete(
+        main_step(2),
+        calls(&[("SendMessage", json!({"to": "reviewer-1", "message": "And now?"}))]),
+    );
+    assert_eq!(world.run.open_questions().map(|(at, _)| at).collect::<Vec<_>>(), [1]);
+    world.tell(Input::Answer { question: 1, answer: "Yes.".into() }).unwrap();
+    world.complete(main_step(3), says("It is right now."));
+    assert_eq!(world.outcome(), Outcome::Complete);
+    replays(&world);
 }

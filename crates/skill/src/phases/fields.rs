@@ -183,7 +183,7 @@ pub(super) fn expected(what: &Words, node: &Node) -> Words {
 }
 
 /// A YAML tree as JSON. Its depth is bounded by the YAML parser.
-pub(super) fn to_json(node: &Node) -> Value {
+pub(crate) fn to_json(node: &Node) -> Value {
     match node.resolve() {
         Resolved::Null => Value::Null,
         Resolved::Bool(value) => Value::Bool(value),

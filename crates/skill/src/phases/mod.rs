@@ -19,6 +19,7 @@ mod variables;
 mod writers;
 
 pub use crate::place::Place;
+pub(crate) use fields::to_json;
 pub use sub_skill::{SubSkill, entry_point};
 
 use crate::interpolate::Template;

@@ -6,6 +6,7 @@ use fugato_model::chat::{Answer, Message, ModelFault, Part, Role, StopReason, To
 use fugato_model::words;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A stream of numbers from a seed.
 #[derive(Clone, Debug)]
@@ -40,7 +41,8 @@ impl Dice {
 
 /// A run nobody has thought of.
 pub fn spec(dice: &mut Dice) -> RunSpec {
-    let single = dice.one_in(12);
+    let single = dice.one_in(4);
+    let types = if single && !dice.one_in(4) { types() } else { BTreeMap::new() };
     let nodes = if single { Vec::new() } else { nodes(dice) };
     let limits = Limits {
         concurrent: 1 + u32::try_from(dice.below(4)).unwrap(),
@@ -60,11 +62,23 @@ pub fn spec(dice: &mut Dice) -> RunSpec {
             nodes,
         },
         single: single.then(|| "Do it.".to_owned()),
+        types,
         context: BTreeMap::from([("ARGUMENTS".to_owned(), json!("today"))]),
         limits,
         model: "script:x".into(),
         ..RunSpec::default()
     }
+}
+
+/// Kinds of agents: with everything, with little, and a person.
+fn types() -> BTreeMap<String, Arc<AgentType>> {
+    let mut little = AgentType::named("little");
+    (little.steps, little.tools) = (Some(2), Some(vec!["Read".into()]));
+    little.access = Access::ReadOnly;
+    let mut person = AgentType::named("person");
+    person.executor = Executor::Human;
+    let all = [AgentType::named("general-purpose"), little, person];
+    all.into_iter().map(|kind| (kind.name.clone(), Arc::new(kind))).collect()
 }
 
 fn nodes(dice: &mut Dice) -> Vec<PlanNode> {
@@ -137,6 +151,10 @@ fn work(dice: &mut Dice) -> Work {
 pub fn completion(effect: &Effect, calm: bool, dice: &mut Dice) -> Completion {
     match effect {
         Effect::CallModel { .. } if calm => says("{\"calm\": true}"),
+        Effect::CallModel { agent, .. } if agent.as_str() == "main" && dice.one_in(2) => {
+            let chosen: Vec<(&str, Value)> = (0..=dice.below(4)).map(|_| delegation(dice)).collect();
+            calls(&chosen)
+        }
         Effect::CallModel { .. } => model(dice),
         Effect::RunTool { .. } => {
             Completion::Tool { content: "ok".into(), is_error: dice.one_in(5), used: None }
@@ -170,13 +188,24 @@ fn model(dice: &mut Dice) -> Completion {
 }
 
 fn tool(dice: &mut Dice) -> (&'static str, Value) {
-    match dice.below(6) {
+    match dice.below(7) {
+        6 => delegation(dice),
         0 | 1 => ("ask_user", json!({"question": "?", "options": ["a", "b"]})),
         2 => ("Read", json!({"path": "a"})),
         3 => ("Bash", json!({"command": "date"})),
         4 => ("Write", json!({"path": "a", "content": "b"})),
         _ => ("Nothing", json!([])),
     }
+}
+
+fn delegation(dice: &mut Dice) -> (&'static str, Value) {
+    let background = dice.one_in(3);
+    if dice.one_in(3) {
+        let to = *dice.pick(&["little-1", "general-purpose-1", "person-1", "little-2", "main", "c0"]);
+        return ("SendMessage", json!({"to": to, "message": "more", "run_in_background": background}));
+    }
+    let kind = *dice.pick(&["general-purpose", "little", "little", "person", "unknown"]);
+    ("Agent", json!({"prompt": "part", "subagent_type": kind, "run_in_background": background}))
 }
 
 fn says(text: &str) -> Completion {

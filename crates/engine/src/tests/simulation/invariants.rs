@@ -2,6 +2,7 @@
 //! bookkeeping that the engine keeps step by step.
 
 use super::generate;
+use crate::agent::Slot;
 use crate::event::Asked;
 use crate::run::Question;
 use crate::*;
@@ -25,6 +26,18 @@ pub fn check(run: &Run, shadow: &Run, under_way: &BTreeMap<EffectKey, Effect>) {
     let at_work: BTreeSet<u32> = wanted.iter().filter_map(|key| node_of(run, *key)).collect();
     let limit = run.spec.limits.concurrent as usize;
     assert!(at_work.len() <= limit, "{} nodes at work, {limit} allowed: {wanted:?}", at_work.len());
+    let sub: BTreeSet<u32> = wanted.iter().filter_map(|key| child_of(run, *key)).collect();
+    assert!(sub.len() <= limit, "{} subagents at work, {limit} allowed: {wanted:?}", sub.len());
+    for (at, state) in (0u32..).zip(&run.agents).filter(|(_, state)| state.is_live()) {
+        let parent = state.parent.map(|parent| &run.agents[parent as usize]);
+        assert!(parent.is_none_or(AgentState::is_live), "agent {at} outlives its parent");
+        let rights = parent.and_then(|parent| parent.rights.as_ref()).zip(state.rights.as_ref());
+        assert!(rights.is_none_or(|(above, own)| above.covers(own)), "agent {at} may more than its parent");
+        assert!(state.depth <= run.spec.limits.depth, "too deep");
+    }
+    let kept: u64 = run.agents.iter().map(|agent| agent.share.map_or(0, |share| share.tokens)).sum();
+    let calls: u64 = run.agents.iter().map(|agent| agent.reserved.tokens).sum();
+    assert_eq!(run.reserved.tokens, kept + calls, "what is set aside");
     if run.ended.is_none() && wanted.is_empty() {
         assert!(way_on(run).is_some(), "stuck: {}\n{run:#?}", run.status());
         assert_ne!(run.status(), "running", "nothing is under way, and the status does not say why");
@@ -49,9 +62,10 @@ pub fn way_on(run: &Run) -> Option<Input> {
 fn is_open(run: &Run, question: &Question) -> bool {
     question.answer.is_none()
         && match question.about {
-            Asked::Agent { agent, step, .. } => {
+            Asked::Agent { agent, step, .. } | Asked::Permission { agent, step, .. } => {
                 run.agents.get(agent as usize).is_some_and(|state| state.is_live() && state.step == step)
             }
+            Asked::Task { agent } => run.agents.get(agent as usize).is_some_and(|state| state.is_live()),
             Asked::Uncertain { node } => run.nodes[node as usize].status == NodeStatus::Uncertain,
         }
 }
@@ -69,7 +83,8 @@ fn wanted_from_scratch(run: &Run) -> BTreeSet<EffectKey> {
             Turn::Acting { calls } => {
                 let asked: BTreeSet<u32> =
                     run.questions.iter().filter_map(|question| slot_of(question, agent, step)).collect();
-                let open = (0u32..).zip(calls).filter(|(_, slot)| slot.result.is_none());
+                let is_tool = |slot: &Slot| slot.result.is_none() && slot.waits_for == WaitsFor::Tool;
+                let open = (0u32..).zip(calls).filter(|(_, slot)| is_tool(slot));
                 let tools = open.map(|(index, _)| index).filter(|index| !asked.contains(index));
                 wanted.extend(tools.map(|index| EffectKey::Tool { agent, step, index }));
             }
@@ -115,7 +130,18 @@ fn counters(run: &Run) {
 fn node_of(run: &Run, key: EffectKey) -> Option<u32> {
     match key {
         EffectKey::Node { node, .. } => Some(node),
-        EffectKey::Model { agent, .. } | EffectKey::Tool { agent, .. } => run.agents[agent as usize].node,
+        EffectKey::Model { agent, .. } | EffectKey::Tool { agent, .. } | EffectKey::Recall { agent } => {
+            run.agents[agent as usize].node
+        }
+    }
+}
+
+fn child_of(run: &Run, key: EffectKey) -> Option<u32> {
+    match key {
+        EffectKey::Model { agent, .. } | EffectKey::Tool { agent, .. } | EffectKey::Recall { agent } => {
+            run.agents[agent as usize].parent.map(|_| agent)
+        }
+        EffectKey::Node { .. } => None,
     }
 }
 

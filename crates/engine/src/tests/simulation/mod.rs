@@ -221,6 +221,7 @@ fn every_simulated_run_keeps_its_promises_and_comes_to_an_end() {
         None => 0..number("FUGATO_CASES").map_or(1_000, |cases| (cases / 10).max(1_000)),
     };
     let (mut crashes, mut events, mut outcomes) = (0, 0, BTreeMap::<String, u32>::new());
+    let (mut started, mut continued) = (0, 0);
     let mut failing = Vec::new();
     for seed in seeds.clone() {
         let Some(machine) = guarded(seed) else {
@@ -229,12 +230,23 @@ fn every_simulated_run_keeps_its_promises_and_comes_to_an_end() {
         };
         crashes += machine.crashes;
         events += machine.log.len();
+        for event in &machine.log {
+            match &event.kind {
+                EventKind::AgentStarted { delegated: Some(_), .. } => started += 1,
+                EventKind::AgentContinued { delegated: Some(_), .. } => continued += 1,
+                _ => {}
+            }
+        }
         *outcomes.entry(machine.run.status().to_owned()).or_default() += 1;
     }
-    println!("{} runs, {events} events, {crashes} crashes, {outcomes:?}", seeds.end - seeds.start);
+    let runs = seeds.end - seeds.start;
+    println!(
+        "{runs} runs, {events} events, {crashes} crashes, {started} + {continued} subagents, {outcomes:?}"
+    );
     assert!(failing.is_empty(), "repeat each with FUGATO_SEED=…: {failing:?}");
     if seeds.end - seeds.start >= 1_000 {
         // A simulation that never crashes, never completes or never fails proves nothing.
+        assert!(started > 80 && continued > 3, "{started} + {continued} subagents");
         assert!(crashes > 500 && ["complete", "failed", "aborted"].iter().all(|end| outcomes[*end] > 10));
     }
 }
