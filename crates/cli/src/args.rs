@@ -60,6 +60,8 @@ impl Colour {
 pub enum Command {
     /// Run a skill: as a DAG of subagents when it has phases, else as one agent
     Run(crate::runs::RunArgs),
+    /// Give a task to a master agent, which delegates what others do better
+    Go(crate::runs::GoArgs),
     /// Show what a skill would run, without asking any model
     Plan(crate::runs::PlanArgs),
     /// Go on with a run that was interrupted
@@ -68,6 +70,10 @@ pub enum Command {
     Rerun(crate::runs::RerunArgs),
     /// Answer what a run asked
     Answer(crate::runs::AnswerArgs),
+    /// Say something to an agent; one that has finished goes on
+    Send(crate::runs::SendArgs),
+    /// Allow a tool call that waits for it, or deny it
+    Approve(crate::runs::ApproveArgs),
     /// The runs of this project: list, show, remove, export, import
     Runs(crate::runs::RunsArgs),
     /// Print the events of a run, or follow them

@@ -12,7 +12,10 @@ const ABOUT: &[(&str, &str)] = &[
     ("plan", "显示技能将如何执行，不调用模型"),
     ("resume", "继续被中断的运行"),
     ("rerun", "重新运行：全部，或从某个节点或阶段开始"),
+    ("go", "把任务交给主代理，由它把合适的部分委派给子代理"),
     ("answer", "回答运行提出的问题"),
+    ("send", "给代理发一条消息；已结束的代理会继续工作"),
+    ("approve", "批准或拒绝等待许可的工具调用"),
     ("runs", "本项目的运行：列出、查看、移除、导出、导入"),
     ("runs ls", "列出本项目的运行，最新的在前"),
     ("runs show", "在一页中查看一个运行：状态、节点、变量和费用"),
@@ -76,6 +79,21 @@ const HELP: &[(&str, &str)] = &[
     ),
     ("Name of the skill, or a path to its directory", "技能名称，或其目录的路径"),
     ("Arguments of the skill", "技能的参数"),
+    (
+        "The task, in your words; `-` reads it from the standard input",
+        "用自己的话描述任务；`-` 表示从标准输入读取",
+    ),
+    (
+        "What does the master's work: a model, or Claude Code or Codex as a child process",
+        "由谁完成主代理的工作：模型，或作为子进程的 Claude Code、Codex",
+    ),
+    (
+        "The agent, as `fugato runs show` names it; `all` for everybody at work",
+        "代理名称（见 `fugato runs show`）；`all` 表示所有正在工作的代理",
+    ),
+    ("The message", "消息内容"),
+    ("The same call is not asked about again in this run", "本次运行中相同的调用不再询问"),
+    ("Do not allow it, and say why", "拒绝，并说明原因"),
     (
         "The model, as provider/name, `script:FILE` or `echo` [default: the first provider with a key]",
         "模型：提供方/名称、`script:文件` 或 `echo` [默认：第一个有密钥的提供方]",

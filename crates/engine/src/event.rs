@@ -118,6 +118,9 @@ pub struct RunSpec {
     /// The kinds of agents its main agent may start; none: it cannot delegate.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub types: BTreeMap<String, Arc<AgentType>>,
+    /// The kind of the main agent [default: `general-purpose`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub main_type: Option<String>,
     /// What the main agent is told about delegating.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub guide: String,

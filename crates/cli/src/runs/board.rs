@@ -9,7 +9,7 @@ use super::estimate::tokens;
 use super::reporter::duration;
 use crate::printer::{paint, style};
 use crate::render::Width;
-use fugato_engine::{Asked, Event, EventKind, NodeStatus, Run, Turn, Work};
+use fugato_engine::{AgentState, Asked, Event, EventKind, NodeStatus, Run, Turn, Work};
 use fugato_model::{Lang, Words, words};
 use row::{Doing, Row, seconds};
 use std::collections::{BTreeMap, HashMap};
@@ -35,8 +35,8 @@ pub struct Screen {
     pub rows: usize,
 }
 
-/// The only agent of a skill without phases works for no node.
-const NO_NODE: u32 = u32::MAX;
+/// Agents that work for no node come after those that do, in the order in which they were started.
+const NO_NODE: u32 = 1 << 31;
 /// Enough for one line of the widest terminal.
 const KEPT_CHARS: usize = 400;
 /// Without a word for this long, the person is told what is waited for.
@@ -59,7 +59,7 @@ impl Board {
             }
         }
         for agent in &run.agents {
-            board.agent(agent.path.as_str(), agent.node, agent.is_live(), now);
+            board.agent(&shown(agent), agent.path.as_str(), agent.node, agent.is_live(), now);
             if agent.is_live() && agent.turn == Turn::Thinking {
                 let doing = Doing::Thinking { model: agent.model.clone(), since: now };
                 board.set_agent(board.agents.len() - 1, doing, now);
@@ -78,7 +78,27 @@ impl Board {
                     self.ended = self.ended.saturating_sub(1);
                 }
             }
-            EventKind::AgentStarted { agent, node, .. } => self.agent(agent.as_str(), *node, true, now),
+            EventKind::AgentStarted { agent, node, .. } => {
+                let shown = run.agent(agent.as_str()).map(|(_, state)| shown(state));
+                let shown = shown.unwrap_or_else(|| agent.to_string());
+                self.agent(&shown, agent.as_str(), *node, true, now);
+            }
+            EventKind::AgentContinued { agent, node: None, .. } => {
+                if let (Some(key), Some(state)) =
+                    (self.agents.get(*agent as usize), run.agents.get(*agent as usize))
+                {
+                    self.rows.insert(*key, Row::new(&shown(state), Doing::Starting, now));
+                }
+            }
+            EventKind::AgentStopped { agent, .. } => {
+                if let Some(key) = self.agents.get(*agent as usize).filter(|key| **key >= NO_NODE) {
+                    self.rows.remove(key);
+                }
+            }
+            EventKind::AgentQueued { call: Some(call), background: false, .. } => {
+                self.set_agent(call.agent as usize, Doing::Agents, now);
+            }
+            EventKind::AgentWaiting { agent } => self.set_agent(*agent as usize, Doing::Agents, now),
             EventKind::AgentContinued { agent, node: Some(node), .. } => {
                 if let Some(row) = self.agents.get_mut(*agent as usize) {
                     *row = *node;
@@ -112,12 +132,18 @@ impl Board {
                 }
             }
             EventKind::InputRequested { about, .. } => match about {
-                Asked::Agent { agent, .. } => self.set_agent(*agent as usize, Doing::Person, now),
+                Asked::Agent { agent, .. } | Asked::Permission { agent, .. } | Asked::Task { agent } => {
+                    self.set_agent(*agent as usize, Doing::Person, now);
+                }
                 Asked::Uncertain { node } => self.set(*node, Doing::Person, now),
             },
             EventKind::InputAnswered { question, .. } => {
                 match run.questions.get(*question as usize).map(|question| question.about) {
-                    Some(Asked::Agent { agent, .. }) => self.set_agent(agent as usize, Doing::Starting, now),
+                    Some(
+                        Asked::Agent { agent, .. } | Asked::Permission { agent, .. } | Asked::Task { agent },
+                    ) => {
+                        self.set_agent(agent as usize, Doing::Starting, now);
+                    }
                     Some(Asked::Uncertain { node }) => self.set(node, Doing::Starting, now),
                     None => {}
                 }
@@ -180,7 +206,8 @@ impl Board {
     }
 
     fn totals(&self, now: i64, run: &Run, screen: Screen) -> String {
-        let queued = run.nodes.iter().filter(|node| node.status == NodeStatus::Ready).count();
+        let ready = run.nodes.iter().filter(|node| node.status == NodeStatus::Ready).count();
+        let queued = ready + run.queued();
         let (working, ended, total) = (self.rows.len(), self.ended, self.total);
         let (spent, time) = (tokens(run.spent.tokens()), seconds(now));
         // Not `·`: it is two cells wide on some terminals, and this line says numbers, not style.
@@ -215,7 +242,7 @@ impl Board {
         let mut told = Vec::new();
         for row in self.rows.values_mut() {
             let silent = now - row.heard;
-            if row.is_told || silent < STALL_MS || row.doing == Doing::Person {
+            if row.is_told || silent < STALL_MS || matches!(row.doing, Doing::Person | Doing::Agents) {
                 continue;
             }
             row.is_told = true;
@@ -246,12 +273,13 @@ impl Board {
         self.rows.remove(&node);
     }
 
-    fn agent(&mut self, path: &str, node: Option<u32>, is_live: bool, now: i64) {
-        let key = node.unwrap_or(NO_NODE);
+    fn agent(&mut self, shown: &str, path: &str, node: Option<u32>, is_live: bool, now: i64) {
+        let number = u32::try_from(self.agents.len()).unwrap_or(NO_NODE);
+        let key = node.unwrap_or(NO_NODE.saturating_add(number));
         self.agents.push(key);
         self.names.insert(path.to_owned(), key);
         if node.is_none() && is_live {
-            self.rows.insert(key, Row::new(path, Doing::Starting, now));
+            self.rows.insert(key, Row::new(shown, Doing::Starting, now));
         }
     }
 
@@ -271,6 +299,15 @@ impl Board {
             row.is_old = true;
             row.doing = doing;
         }
+    }
+}
+
+/// Who it is, and what for.
+fn shown(agent: &AgentState) -> String {
+    let indent = if agent.parent.is_some() { "↳ " } else { "" };
+    match agent.description.as_str() {
+        "" => format!("{indent}{}", agent.path),
+        description => format!("{indent}{} ({description})", agent.path),
     }
 }
 

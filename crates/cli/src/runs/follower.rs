@@ -5,7 +5,7 @@ use super::drive::Watching;
 use super::reporter::Reporter;
 use crate::app::App;
 use fugato_engine::{Event, Run};
-use fugato_runtime::runs::Notice;
+use fugato_runtime::runs::{Notice, StreamPart, Streams};
 use std::time::Instant;
 
 /// Follows the log with its own copy of the run, so that names are at hand.
@@ -13,6 +13,8 @@ pub struct Follower {
     reporter: Reporter,
     board: Board,
     run: Run,
+    /// What each subagent says, for programs.
+    streams: Streams,
     watching: Watching,
     has_board: bool,
     began: Instant,
@@ -39,7 +41,11 @@ const HEARTBEAT_MS: i64 = 9_000;
 const REDRAW_MS: i64 = 100;
 
 impl Follower {
-    pub fn new(run: &Run, watching: Watching, app: &App) -> Self {
+    pub fn new(run: &Run, watching: Watching, app: &mut App) -> Self {
+        let (streams, resumed) = Streams::resumed(run);
+        if watching.jsonl {
+            resumed.iter().for_each(|part| print(part, app));
+        }
         let mut run = run.clone();
         run.take_changes();
         let has_board = app.out.screen().is_some() && !watching.jsonl;
@@ -47,6 +53,7 @@ impl Follower {
             reporter: Reporter::new(&run, has_board),
             board: Board::new(&run, 0),
             run,
+            streams,
             watching,
             has_board,
             began: Instant::now(),
@@ -63,7 +70,11 @@ impl Follower {
             Notice::Event(event) => self.event(&event, now, app),
             Notice::Warning(words) => app.out.note(&words),
             Notice::Live { agent, text } => {
-                if self.watching.stream && !text.is_empty() {
+                if self.watching.jsonl
+                    && let Some(part) = self.streams.live(&agent, &text)
+                {
+                    print(&part, app);
+                } else if self.watching.stream && !text.is_empty() {
                     let line = serde_json::json!({"type": "live", "agent": agent, "text": text});
                     let _ = app.out.line(line).and_then(|()| app.out.flush());
                 }
@@ -90,21 +101,29 @@ impl Follower {
         self.last_at = event.at;
         match self.show(app) {
             Show::JsonLines => {
+                self.apply(event);
                 if let Ok(text) = serde_json::to_string(event) {
                     let _ = app.out.line(text).and_then(|()| app.out.flush());
+                }
+                for part in self.streams.event(event, &self.run) {
+                    print(&part, app);
                 }
             }
             Show::Document => {}
             Show::Person => {
-                // A new run is told its own first event again.
-                if event.seq > self.run.seq {
-                    self.run.apply(event);
-                    self.run.take_changes();
-                }
+                self.apply(event);
                 self.board.event(event, &self.run, now);
                 self.reporter.event(event, &self.run, &mut app.out);
                 self.said = now;
             }
+        }
+    }
+
+    fn apply(&mut self, event: &Event) {
+        // A new run is told its own first event again.
+        if event.seq > self.run.seq {
+            self.run.apply(event);
+            self.run.take_changes();
         }
     }
 
@@ -145,5 +164,11 @@ impl Follower {
 
     fn now(&self) -> i64 {
         i64::try_from(self.began.elapsed().as_millis()).unwrap_or(i64::MAX)
+    }
+}
+
+fn print(part: &StreamPart, app: &mut App) {
+    if let Ok(text) = serde_json::to_string(part) {
+        let _ = app.out.line(text).and_then(|()| app.out.flush());
     }
 }

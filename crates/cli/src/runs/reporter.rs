@@ -14,6 +14,8 @@ pub struct Reporter {
     first_at: Option<i64>,
     started: HashMap<u32, i64>,
     phases: HashMap<u32, Phase>,
+    /// When each subagent began its task.
+    agents: HashMap<String, i64>,
 }
 
 /// How far a phase is.
@@ -66,6 +68,25 @@ impl Reporter {
                 let (agent, arguments) = (agent_name(run, *agent), short(&call.arguments));
                 out.aside(&paint(style::DIM, format!("  {agent} · {} {arguments}", call.name)));
             }
+            EventKind::AgentStarted { agent, agent_type, delegated: Some(_), .. } => {
+                self.agents.insert(agent.to_string(), event.at);
+                let Some((_, state)) = run.agent(agent.as_str()).filter(|_| !self.has_board) else { return };
+                let (mark, id) = (paint(style::DIM, "▸"), paint(style::NAME, escaped(agent.as_str())));
+                let what = escaped(&format!("{agent_type}  {}", state.description));
+                out.aside(&format!("{mark} {id}  {}", paint(style::DIM, what)));
+            }
+            EventKind::AgentContinued { agent, delegated: Some(_), .. } => {
+                let Some(state) = run.agents.get(*agent as usize) else { return };
+                self.agents.insert(state.path.to_string(), event.at);
+                if !self.has_board {
+                    let (mark, id) =
+                        (paint(style::DIM, "▸"), paint(style::NAME, escaped(state.path.as_str())));
+                    out.aside(&format!("{mark} {id}  {}", paint(style::DIM, "…")));
+                }
+            }
+            EventKind::AgentStopped { agent, verdict } if is_child(run, *agent) => {
+                self.child_ended(*agent, verdict, event.at, run, out);
+            }
             EventKind::AgentStopped { agent, verdict: Verdict::LimitReached { limit, .. } } => {
                 let agent = agent_name(run, *agent);
                 out.note(&words!("{agent} reached the limit of {limit}", "{agent} 达到 {limit} 上限"));
@@ -78,6 +99,26 @@ impl Reporter {
             }
             _ => {}
         }
+    }
+
+    fn child_ended(&self, agent: u32, verdict: &Verdict, at: i64, run: &Run, out: &mut Printer) {
+        let Some(state) = run.agents.get(agent as usize) else { return };
+        let took = self.agents.get(state.path.as_str()).map(|since| format!("  {}", duration(at - since)));
+        let took = paint(style::DIM, took.unwrap_or_default());
+        let id = paint(style::NAME, escaped(state.path.as_str()));
+        let (mark, said) = match verdict {
+            Verdict::Submitted { value } => (paint(style::GOOD, "✓"), short(value)),
+            Verdict::Answered { text } => (paint(style::GOOD, "✓"), short(&Value::String(text.clone()))),
+            Verdict::LimitReached { limit, .. } => {
+                let words = words!("reached the limit of {limit}", "达到 {limit} 上限");
+                (paint(style::WARN, "!"), words.in_lang(out.lang).to_owned())
+            }
+            Verdict::Failed { message } => (paint(style::BAD, "✗"), escaped(message)),
+            Verdict::Cancelled => {
+                (paint(style::BAD, "✗"), words!("cancelled", "已取消").in_lang(out.lang).to_owned())
+            }
+        };
+        out.aside(&format!("{mark} {id}{took}  {said}"));
     }
 
     fn started(&mut self, node: u32, attempt: u32, at: i64, run: &Run, out: &mut Printer) {
@@ -250,6 +291,10 @@ fn spawned(run: &Run, node: u32) -> Option<(&str, &str)> {
 fn name(run: &Run, node: u32) -> String {
     let id = run.plan_node(node).map(|plan| plan.id.as_str()).unwrap_or_default();
     escaped(id)
+}
+
+fn is_child(run: &Run, agent: u32) -> bool {
+    run.agents.get(agent as usize).is_some_and(|state| state.parent.is_some())
 }
 
 fn agent_name(run: &Run, agent: u32) -> String {

@@ -26,7 +26,7 @@ pub fn advance(recorder: &mut Recorder<'_>) -> bool {
     recorder.emit(EventKind::AgentStarted {
         agent: AgentPath::new(MAIN),
         node: None,
-        agent_type: "general-purpose".into(),
+        agent_type: spec.main_type.clone().unwrap_or_else(|| "general-purpose".into()),
         access: Access::ReadWrite,
         model: spec.model.clone(),
         system: delegation::system(&spec.guide, &spec.catalog),

@@ -83,6 +83,11 @@ impl Run {
         state.messages.last()?.tool_calls().nth(call.index as usize).cloned()
     }
 
+    /// Agents that wait for a slot.
+    pub fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
     /// The call has its result: nobody need be started for it.
     pub(super) fn call_answered(&mut self, call: CallRef) {
         if !self.queue.is_empty() {

@@ -269,7 +269,7 @@ impl Fold {
 
     fn asked(&mut self, about: Asked) {
         let asker = match about {
-            Asked::Agent { agent, .. } => {
+            Asked::Agent { agent, .. } | Asked::Permission { agent, .. } | Asked::Task { agent } => {
                 let agent = self.agents.get(agent as usize);
                 Asker { agent: agent.map(|agent| agent.record), node: agent.and_then(|agent| agent.node) }
             }

@@ -20,7 +20,9 @@ mod recorded;
 mod rerun;
 mod session;
 mod shelf;
+mod specs;
 mod start;
+mod streams;
 #[cfg(test)]
 mod test_bed;
 mod washing;
@@ -34,4 +36,5 @@ pub use recorded::RecordedRuns;
 pub use rerun::{Again, Rerun, RerunError, plan_rerun};
 pub use session::{Control, End, Notice, RunError, Session};
 pub use shelf::Shelf;
-pub use start::{StartError, Started, plan_run};
+pub use start::{MASTER_STEPS, StartError, Started, Task, plan_run, plan_task};
+pub use streams::{StreamPart, Streams};

@@ -3,15 +3,16 @@
 
 use super::artifact;
 use super::session::Notice;
-use super::shelf::{self, Shelf};
+use super::shelf::Shelf;
+use super::specs;
 use crate::models::{About, Delta, ModelRequest, Models, Retry, ToolChoice, Transcript, call_with_retries};
 use crate::process::{self, ProcessLog};
 use crate::store::Store;
 use crate::tools::{self, ToolContext};
-use fugato_engine::{Access, Completion, Effect, EffectKey, Purpose, Run};
+use fugato_engine::{Access, AgentState, Completion, Effect, EffectKey, Names, Purpose, Run};
 use fugato_model::chat::{Message, ToolCall, ToolSpec};
 use fugato_model::{Digest, RelPath, words};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -35,8 +36,8 @@ pub struct World {
     store: OnceLock<Store>,
     /// Conversations in the form they are sent; grows with each agent, rebuilt only when it was compacted.
     transcripts: Mutex<HashMap<u32, Conversation>>,
-    /// What models are told of their tools, by access and whether there are skills: written once.
-    specs: Mutex<HashMap<(bool, bool), Specs>>,
+    /// What models are told of their tools, by kind of agent: written once.
+    specs: Mutex<HashMap<(String, u32, bool), Specs>>,
     /// Told of every process, so that a later start can end what we leave when we are killed.
     processes: OnceLock<ProcessLog>,
 }
@@ -146,7 +147,7 @@ impl World {
                     system: state.system.clone(),
                     from,
                     messages: state.messages.get(from..).unwrap_or_default().to_vec(),
-                    tools: self.tool_specs(state.access, !run.spec.visible.is_empty()),
+                    tools: self.tool_specs(state, run),
                     step: *step,
                     purpose: *purpose,
                     max_tokens: *max_tokens,
@@ -155,9 +156,9 @@ impl World {
                 let models = self.models.clone();
                 Job::Model(Box::pin(async move { ask(&models, &transcript, call).await }))
             }
-            Effect::RunTool { call, .. } if call.name.starts_with("skill_") => {
-                let (call, visible, pinned) =
-                    (call.clone(), run.spec.visible.clone(), run.skills_used.clone());
+            Effect::RunTool { agent, call, .. } if call.name.starts_with("skill_") => {
+                let visible = visible_to(run, agent.as_str());
+                let (call, pinned) = (call.clone(), run.skills_used.clone());
                 Job::Process(Box::pin(async move { self.skill_tool(call, visible, pinned).await }))
             }
             Effect::RunTool { agent, call, .. } => {
@@ -184,6 +185,10 @@ impl World {
                 };
                 Job::Process(Box::pin(async move { self.script(&script, token, live).await }))
             }
+            Effect::Recall { agent, messages } => {
+                let (id, agent, count) = (run.spec.id.clone(), agent.to_string(), *messages as usize);
+                Job::Model(Box::pin(async move { self.recall(id, agent, count).await }))
+            }
             Effect::Noop => Job::Model(Box::pin(async { Completion::Noop })),
         }
     }
@@ -199,13 +204,32 @@ impl World {
         known.transcript.clone()
     }
 
-    /// World tools of the access, the skill tools if there are skills, then the engine's own.
-    fn tool_specs(&self, access: Access, has_skills: bool) -> Specs {
+    /// What an agent that ended is not kept for.
+    pub(super) fn forget(&self, agent: u32) {
+        self.transcripts.lock().unwrap_or_else(PoisonError::into_inner).remove(&agent);
+    }
+
+    fn tool_specs(&self, agent: &AgentState, run: &Run) -> Specs {
+        let has_skills = !run.spec.visible.is_empty();
+        let access = if agent.access == Access::ReadWrite { "w" } else { "r" };
+        let key = (format!("{access} {}", agent.agent_type), agent.depth, has_skills);
         let mut known = self.specs.lock().unwrap_or_else(PoisonError::into_inner);
-        known
-            .entry((access == Access::ReadWrite, has_skills))
-            .or_insert_with(|| tool_specs(access, has_skills))
-            .clone()
+        known.entry(key).or_insert_with(|| specs::of(agent, run)).clone()
+    }
+
+    /// The first messages of an agent that had left memory. Without them it cannot go on: what the log has lost is a
+    /// conversation that begins later.
+    async fn recall(&self, run: String, agent: String, count: usize) -> Completion {
+        let Some(store) = self.store.get().cloned() else {
+            return Completion::Recalled { messages: Vec::new() };
+        };
+        let read = tokio::task::spawn_blocking(move || {
+            let events = super::journal::load(&store.reader().ok()?, &run).ok()?;
+            let run = Run::replay(&events)?;
+            let (_, state) = run.agent(&agent)?;
+            Some(state.messages.iter().take(count).cloned().collect())
+        });
+        Completion::Recalled { messages: read.await.ok().flatten().unwrap_or_default() }
     }
 
     fn context(&self, access: Access) -> ToolContext {
@@ -390,40 +414,14 @@ const WRAP_UP: &str = "This is your last step. Answer now with the result you ha
 const SUMMARY: &str = "The conversation is about to be shortened. Write a summary for yourself: what the task is, what \
 you did, what you found (facts, numbers, file names), what is left to do. Call no tool.";
 
-fn tool_specs(access: Access, has_skills: bool) -> Specs {
-    let mut specs = tools::specs(match access {
-        Access::ReadOnly => tools::Access::ReadOnly,
-        Access::ReadWrite => tools::Access::ReadWrite,
-    });
-    if has_skills {
-        specs.extend(shelf::specs());
+/// The skills an agent may read: those of the run, as far as its kind goes.
+fn visible_to(run: &Run, agent: &str) -> String {
+    let rights = run.agent(agent).and_then(|(_, state)| state.rights.as_ref());
+    match rights {
+        Some(rights) if rights.skills != Names::All => {
+            let names = run.spec.visible.lines().filter(|name| rights.skills.has(name));
+            names.collect::<Vec<_>>().join("\n")
+        }
+        _ => run.spec.visible.clone(),
     }
-    specs.push(ToolSpec {
-        name: "submit_result".into(),
-        description: "Give the result of your task, as any JSON. This ends your work.".into(),
-        parameters: json!({
-            "type": "object", "properties": {"result": {"description": "the result"}}, "required": ["result"],
-        }),
-    });
-    specs.push(ToolSpec {
-        name: "ask_user".into(),
-        description: "Ask the person a question and wait for the answer, however long it takes.".into(),
-        parameters: json!({
-            "type": "object",
-            "properties": {
-                "question": {"type": "string"},
-                "options": {"type": "array", "items": {"type": "string"}},
-                "type": {
-                    "enum": ["text", "number", "boolean", "json", "choice"],
-                    "description": "The form of the answer (default text); choice: one of the options",
-                },
-                "variable": {
-                    "type": "string",
-                    "description": "In an inline phase: the variable that takes the answer",
-                },
-            },
-            "required": ["question"],
-        }),
-    });
-    specs.into()
 }

@@ -269,12 +269,23 @@ impl Session {
                     self.queue.push_back(Input::Tick.into());
                 }
                 _ = look.tick() => self.hear()?,
-                _ = renew.tick() => self.lease.renew()?,
+                _ = renew.tick() => {
+                    self.lease.renew()?;
+                    self.tidy();
+                }
             }
             // Whatever else is ready belongs to the same commit.
             while let Some(done) = self.tasks.try_join_next() {
                 self.take(done);
             }
+        }
+    }
+
+    /// Agents that ended a while ago leave memory; the log has them.
+    fn tidy(&mut self) {
+        for agent in self.run.forgettable(self.clock.now()) {
+            self.run.forget(agent);
+            self.world.forget(agent);
         }
     }
 
@@ -496,6 +507,7 @@ fn broken(key: EffectKey) -> Performed {
             Completion::ModelFailed { fault: ModelFault::Rejected, message: message.into() }
         }
         EffectKey::Tool { .. } => Completion::Tool { content: message.into(), is_error: true, used: None },
+        EffectKey::Recall { .. } => Completion::Recalled { messages: Vec::new() },
         EffectKey::Node { .. } => Completion::ScriptFailed {
             message: words!("{message}", "fugato 内部出错；无法确定该操作是否已生效"),
         },

@@ -3,7 +3,10 @@
 use super::moment::Moment;
 use crate::{FileError, FoundSkill, Origin, SkillDir, read_phases};
 use fugato_engine::planner::{self, SubSkillFacts};
-use fugato_engine::{EffectClass, Limits, Plan, Rate, RunSpec, SkillPin, Work};
+use fugato_engine::{
+    AgentType, EffectClass, GuideFacts, Limits, Plan, Rate, RunSpec, Setting, SkillPin, Work,
+    delegation_guide,
+};
 use fugato_model::{Diagnostic, Digest, RelPath, Words, words};
 use fugato_skill::phases::prompt;
 use fugato_skill::{Installed, Inventory, SkillText, dates, digest_bytes, read_frontmatter};
@@ -95,6 +98,48 @@ pub fn plan_run(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Di
     };
     spec.digests.extend(script_digests(&skill.dir, &spec.plan));
     Ok((spec, diagnostics))
+}
+
+/// A task for a master agent, without any skill of its own.
+#[derive(Clone, Debug)]
+pub struct Task {
+    pub text: String,
+    /// The kinds of agents it may delegate to.
+    pub types: Vec<AgentType>,
+    /// The kind of the master itself [default: `general-purpose`].
+    pub main_type: Option<String>,
+    pub setting: Setting,
+}
+
+/// Model calls of a master, which has more to coordinate than others.
+pub const MASTER_STEPS: u32 = 200;
+
+/// Plans a task. Nothing is read, so nothing can be wrong with it.
+pub fn plan_task(task: Task, started: &Started) -> RunSpec {
+    let moment = started.moment.clone().unwrap_or_else(Moment::now);
+    let concurrent = started.limits.concurrent;
+    let guide = delegation_guide(&task.types, GuideFacts { concurrent, setting: task.setting });
+    let today = moment.date();
+    let about = format!(
+        "You are the master agent of a run. You work in one project directory; relative paths start there. Today is \
+         {today}. Do the task whole, check what you did, and end with an answer for the person."
+    );
+    RunSpec {
+        id: new_id(moment.millis),
+        title: title("", &task.text),
+        skill: SkillPin { name: "go".to_owned(), dir: String::new(), digest: None },
+        context: context_of(started, &moment),
+        single: Some(task.text),
+        limits: started.limits.clone(),
+        model: started.model.clone(),
+        catalog: started.catalog.clone(),
+        visible: started.visible.clone(),
+        rates: started.rates.clone(),
+        types: task.types.into_iter().map(|kind| (kind.name.clone(), Arc::new(kind))).collect(),
+        main_type: task.main_type,
+        guide: if guide.is_empty() { about } else { format!("{about}\n\n{guide}") },
+        ..RunSpec::default()
+    }
 }
 
 /// The variables a run begins with.

@@ -29,10 +29,21 @@ pub struct Row {
 pub enum Doing {
     Starting,
     Script,
-    Thinking { model: String, since: i64 },
-    Tools { names: Vec<(u32, String)>, since: i64 },
-    Retrying { reason: Words, until: i64 },
+    Thinking {
+        model: String,
+        since: i64,
+    },
+    Tools {
+        names: Vec<(u32, String)>,
+        since: i64,
+    },
+    Retrying {
+        reason: Words,
+        until: i64,
+    },
     Person,
+    /// The agents it started are at work.
+    Agents,
 }
 
 impl Row {
@@ -91,6 +102,8 @@ impl Row {
             }
             (Doing::Retrying { until, .. }, Lang::En) => format!("retry in {}", duration(until - now)),
             (Doing::Retrying { until, .. }, Lang::Zh) => format!("{} 后重试", duration(until - now)),
+            (Doing::Agents, Lang::En) => "waiting for its agents".into(),
+            (Doing::Agents, Lang::Zh) => "等待子代理".into(),
             (Doing::Person, Lang::En) => "waiting for you".into(),
             (Doing::Person, Lang::Zh) => "等您回答".into(),
         }
@@ -117,7 +130,7 @@ impl Row {
                 let (english, chinese) = (&reason.en, &reason.zh);
                 words!("the model will be asked again: {english}", "稍后将再次调用模型：{chinese}")
             }
-            Doing::Starting | Doing::Person => words!("it is about to start", "即将开始"),
+            Doing::Starting | Doing::Person | Doing::Agents => words!("it is about to start", "即将开始"),
         };
         words.in_lang(lang).to_owned()
     }

@@ -243,7 +243,9 @@ impl<'r> Reader<'r> {
     fn asked(&mut self, about: Asked) {
         let start = self.clock;
         let at = match about {
-            Asked::Agent { agent, .. } => self.agents.get(agent as usize).copied(),
+            Asked::Agent { agent, .. } | Asked::Permission { agent, .. } | Asked::Task { agent } => {
+                self.agents.get(agent as usize).copied()
+            }
             Asked::Uncertain { node } => self.open.get(&node).copied(),
         };
         let waiting = at.and_then(|at| {

@@ -1,0 +1,112 @@
+//! `fugato go "TASK"`: a master agent that does the task, and delegates what others do better.
+
+use super::drive::drive;
+use super::models::{model_of_run, models, store};
+use super::start::{HowArgs, world_of_spec};
+use super::{detach, run_error, skills};
+use crate::app::{App, SkillSelection};
+use crate::error::{CliError, Outcome};
+use crate::policy::AgentView;
+use clap::Args;
+use fugato_engine::{AgentType, Executor, Limits, Setting, built_in_types};
+use fugato_model::words;
+use fugato_runtime::runs::{MASTER_STEPS, Session, Started, Task, plan_task};
+
+/// Give a task to a master agent.
+#[derive(Debug, Args)]
+pub struct GoArgs {
+    /// The task, in your words; `-` reads it from the standard input
+    #[arg(required = true)]
+    task: Vec<String>,
+    #[command(flatten)]
+    how: HowArgs,
+    /// What does the master's work: a model, or Claude Code or Codex as a child process
+    #[arg(long, value_name = "HOST", default_value = "model")]
+    agent_host: AgentHost,
+    /// Start it and go on: it works in the background, and leaves questions open
+    #[arg(long, conflicts_with_all = ["json", "jsonl"])]
+    detach: bool,
+    #[command(flatten)]
+    view: AgentView,
+    #[command(flatten)]
+    selection: SkillSelection,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum AgentHost {
+    Model,
+    Claude,
+    Codex,
+}
+
+pub fn run(args: &GoArgs, app: &mut App) -> Outcome {
+    let text = task_text(&args.task)?;
+    let models = models(app);
+    let model = match (args.agent_host, &args.how.model) {
+        // A host brings its own model; its subagents are asked of it, not of us.
+        (AgentHost::Claude | AgentHost::Codex, None) => {
+            model_of_run(None, &models, app).unwrap_or_else(|_| "echo".to_owned())
+        }
+        (_, asked) => model_of_run(asked.as_deref(), &models, app)?,
+    };
+    let visible = skills::visible(&args.view, &args.selection, app)?;
+    let before = Limits { steps: MASTER_STEPS, ..Limits::default() };
+    let started = Started {
+        rates: models.rate(&model).map(|rate| (model.clone(), rate)).into_iter().collect(),
+        model,
+        limits: args.how.limits(&before)?,
+        catalog: visible.catalog,
+        visible: visible.names,
+        sets: super::start::sets(&args.how.sets)?,
+        ..Started::default()
+    };
+    let mut types = kinds(app);
+    let main_type = host_type(args.agent_host);
+    types.extend(main_type.clone());
+    let is_repository = app.places.cwd.ancestors().any(|dir| dir.join(".git").exists());
+    let setting = if is_repository { Setting::Project } else { Setting::Global };
+    let task = Task { text, types, main_type: main_type.map(|kind| kind.name), setting };
+    let spec = plan_task(task, &started);
+    let world = world_of_spec(&spec, models, app);
+    let store = store(app)?;
+    let id = spec.id.clone();
+    app.out.note(&words!("run {id}", "运行 {id}"));
+    if args.detach {
+        let session =
+            Session::create(store, spec, world, Box::new(|_| {})).map_err(|error| run_error(&error))?;
+        drop(session);
+        return detach::start(&id, app);
+    }
+    drive(app, &args.how.watching(), move |watcher| Session::create(store, spec, world, watcher))
+}
+
+/// The kinds of agents that are known here.
+fn kinds(_app: &mut App) -> Vec<AgentType> {
+    built_in_types()
+}
+
+/// The master as a host's process.
+fn host_type(host: AgentHost) -> Option<AgentType> {
+    let (name, executor) = match host {
+        AgentHost::Model => return None,
+        AgentHost::Claude => ("host:claude", Executor::Claude),
+        AgentHost::Codex => ("host:codex", Executor::Codex),
+    };
+    Some(AgentType { executor, ..AgentType::named(name) })
+}
+
+fn task_text(given: &[String]) -> Result<String, CliError> {
+    let text = match given {
+        [one] if one == "-" => std::io::read_to_string(std::io::stdin()).map_err(|error| {
+            CliError::failed(words!("cannot read the task: {error}", "无法读取任务：{error}"))
+        })?,
+        words => words.join(" "),
+    };
+    match text.trim() {
+        "" => Err(CliError::usage(words!("the task is empty", "任务为空")).hint(words!(
+            "for example: fugato go \"summarise README.md\"",
+            "例如：fugato go \"总结 README.md\""
+        ))),
+        text => Ok(text.to_owned()),
+    }
+}
