@@ -35,6 +35,7 @@ pub fn run(args: &ShowArgs, app: &mut App) -> Outcome {
     }
     head(&row, &run, &status, app)?;
     nodes(&events, &run, app)?;
+    agents(&run, app)?;
     variables(&run, app)?;
     let open_questions = (0u32..).zip(&run.questions).filter(|(_, question)| question.answer.is_none());
     for (number, question) in open_questions {
@@ -45,6 +46,29 @@ pub fn run(args: &ShowArgs, app: &mut App) -> Outcome {
         app.out.note(&words!("next: {next}", "下一步：{next}"));
     }
     Ok(Exit::Ok)
+}
+
+/// A master and whom it started.
+fn agents(run: &Run, app: &mut App) -> Result<(), CliError> {
+    if run.spec.types.is_empty() {
+        return Ok(());
+    }
+    let view = run.view(app.out.lang);
+    app.out.line("")?;
+    let mut table = Table::new(0);
+    for agent in &view.agents {
+        let name = if agent.parent.is_some() { format!("↳ {}", agent.id) } else { agent.id.clone() };
+        let (steps, used) = (agent.steps, super::estimate::tokens(agent.spent.tokens()));
+        let took = words!("{steps} steps · {used} tokens", "{steps} 步 · {used} 词元");
+        table.row([
+            Cell::styled(style::NAME, name),
+            Cell::styled(look(agent.status), agent.status),
+            Cell::styled(style::DIM, &agent.agent_type),
+            Cell::styled(style::DIM, took.in_lang(app.out.lang)),
+            Cell::new(&agent.description),
+        ]);
+    }
+    table.print(&mut app.out)
 }
 
 /// The word for it: what the log says, unless its owner is gone.

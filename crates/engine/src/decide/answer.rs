@@ -37,7 +37,7 @@ pub fn answer(recorder: &mut Recorder<'_>, question: u32, answer: String) -> Res
             crate::driver::stop(recorder, agent, Verdict::Answered { text: answer });
         }
         Asked::Permission { agent, step, index } => {
-            permission(recorder, question, &answer, CallRef { agent, step, index })?
+            permission(recorder, question, &answer, CallRef { agent, step, index })?;
         }
         Asked::Uncertain { node } => match answer.as_str() {
             REPEAT => recorder.emit(EventKind::InputAnswered { question, answer }),

@@ -397,7 +397,9 @@ async fn ask(models: &Models, transcript: &tokio::sync::Mutex<Transcript>, call:
         let reason = retry.error.map_or_else(empty, |error| error.words.clone());
         let _ = call.live.send(Notice::Retry { agent: call.agent.clone(), wait: retry.wait, reason });
     };
-    match call_with_retries(models, &call.model, request, &mut on_delta, &mut on_retry).await {
+    let answered = call_with_retries(models, &call.model, request, &mut on_delta, &mut on_retry).await;
+    let _ = call.live.send(Notice::Said { agent: call.agent.clone() });
+    match answered {
         Ok(answer) => {
             // Rounded up: a thousand tiny answers are not free.
             let micro_usd = models

@@ -37,6 +37,8 @@ pub enum Notice {
     Event(Arc<Event>),
     /// Text of a model or output of a program as it arrives: not stored, may be lost.
     Live { agent: String, text: String },
+    /// The text of an agent that was arriving is whole.
+    Said { agent: String },
     /// A model call failed and is tried again after this wait: not stored.
     Retry { agent: String, wait: Duration, reason: Words },
     /// Something beside the run went wrong; the run goes on.
@@ -245,6 +247,8 @@ impl Session {
         let mut look = tokio::time::interval_at(tokio::time::Instant::now() + LOOK, LOOK);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
+            // What was said on the way to an outcome is heard before it.
+            self.pass_on();
             self.turn().await?;
             if let Some(end) = self.end() {
                 // Somebody may have spoken while the last events were stored.
@@ -494,7 +498,7 @@ impl Session {
 
     fn pass_on(&mut self) {
         while let Ok(notice) = self.live.1.try_recv() {
-            (self.watcher)(notice);
+            self.heard(notice);
         }
     }
 }

@@ -54,7 +54,14 @@ pub(super) fn watcher(redactor: Arc<Redactor>, mut watcher: Watcher) -> Watcher 
                 watcher(Notice::Live { agent, text: clean });
             }
         }
-        // Made from clean inputs. What is held back of live text is in the events that follow.
+        // No secret can begin in one message and end in another.
+        Notice::Said { agent } => {
+            if let Some(text) = held.remove(&agent) {
+                watcher(Notice::Live { agent: agent.clone(), text });
+            }
+            watcher(Notice::Said { agent });
+        }
+        // Made from clean inputs.
         other => watcher(other),
     })
 }

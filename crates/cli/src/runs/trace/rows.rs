@@ -1,6 +1,6 @@
 //! From the log to bars: when each node worked, waited or stood still, and the calls inside. Pure, one pass.
 
-use fugato_engine::{AfterFailure, Asked, Event, EventKind, Run};
+use fugato_engine::{AfterFailure, Asked, Event, EventKind, Run, Verdict};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -165,11 +165,34 @@ impl<'r> Reader<'r> {
             }
             EventKind::AgentStarted { agent, node, .. } => {
                 let bar = node.and_then(|node| self.open.get(&node).copied()).unwrap_or_else(|| {
-                    let id = agent.to_string();
+                    let is_child =
+                        self.run.agent(agent.as_str()).is_some_and(|(_, state)| state.parent.is_some());
+                    let id = if is_child { format!("↳ {agent}") } else { agent.to_string() };
                     self.bars.push(Bar { id, start: now, attempt: 1, ..Bar::default() });
                     self.bars.len() - 1
                 });
                 self.agents.push(bar);
+            }
+            EventKind::AgentStopped { agent, verdict } if self.is_child(*agent) => {
+                let state = match verdict {
+                    Verdict::Submitted { .. } | Verdict::Answered { .. } => State::Done,
+                    Verdict::LimitReached { .. } => State::FellBack,
+                    Verdict::Failed { .. } | Verdict::Cancelled => State::Failed,
+                };
+                let bar = self.agents.get(*agent as usize).and_then(|at| self.bars.get_mut(*at));
+                if let Some(bar) = bar {
+                    (bar.end, bar.state) = (Some(now), state);
+                    bar.steps.iter_mut().for_each(|step| step.end = step.end.or(Some(now)));
+                }
+            }
+            // It goes on as another bar: between its tasks it did nothing.
+            EventKind::AgentContinued { agent, node: None, delegated: Some(_), .. } => {
+                let path = self.run.agents.get(*agent as usize).map(|state| state.path.to_string());
+                if let Some(slot) = self.agents.get_mut(*agent as usize) {
+                    *slot = self.bars.len();
+                    let id = format!("↳ {}", path.unwrap_or_default());
+                    self.bars.push(Bar { id, start: now, attempt: 1, ..Bar::default() });
+                }
             }
             EventKind::AgentContinued { agent, node, .. } => {
                 let bar = node.and_then(|node| self.open.get(&node).copied());
@@ -210,6 +233,10 @@ impl<'r> Reader<'r> {
             }
             _ => {}
         }
+    }
+
+    fn is_child(&self, agent: u32) -> bool {
+        self.run.agents.get(agent as usize).is_some_and(|state| state.parent.is_some())
     }
 
     fn model_of(&self, agent: u32) -> String {

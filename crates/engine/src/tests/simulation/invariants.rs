@@ -65,7 +65,7 @@ fn is_open(run: &Run, question: &Question) -> bool {
             Asked::Agent { agent, step, .. } | Asked::Permission { agent, step, .. } => {
                 run.agents.get(agent as usize).is_some_and(|state| state.is_live() && state.step == step)
             }
-            Asked::Task { agent } => run.agents.get(agent as usize).is_some_and(|state| state.is_live()),
+            Asked::Task { agent } => run.agents.get(agent as usize).is_some_and(AgentState::is_live),
             Asked::Uncertain { node } => run.nodes[node as usize].status == NodeStatus::Uncertain,
         }
 }
