@@ -67,7 +67,7 @@ impl Streams {
                     "type": "tool-input-available", "toolCallId": inner_id(*step, *index),
                     "toolName": call.name, "input": call.arguments,
                 });
-                of(*agent).and_then(|state| self.chunk(state, part)).into_iter().collect()
+                of(*agent).and_then(|state| self.chunk(state, &part)).into_iter().collect()
             }
             EventKind::ToolCompleted { agent, step, index, content, is_error } => {
                 let kind = if *is_error { "tool-output-error" } else { "tool-output-available" };
@@ -76,7 +76,7 @@ impl Streams {
                 if let Some(fields) = part.as_object_mut() {
                     fields.insert(key.to_owned(), content.as_str().into());
                 }
-                of(*agent).and_then(|state| self.chunk(state, part)).into_iter().collect()
+                of(*agent).and_then(|state| self.chunk(state, &part)).into_iter().collect()
             }
             _ => Vec::new(),
         }
@@ -104,7 +104,7 @@ impl Streams {
         StreamPart { kind: START, id: Some(id), data, transient: false }
     }
 
-    fn chunk(&mut self, agent: &AgentState, part: Value) -> Option<StreamPart> {
+    fn chunk(&mut self, agent: &AgentState, part: &Value) -> Option<StreamPart> {
         let open = self.open.get_mut(agent.path.as_str())?;
         open.seq += 1;
         let data = json!({
