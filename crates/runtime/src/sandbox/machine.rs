@@ -8,13 +8,14 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// The means of this machine.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// Version of Landlock; `None` without it.
     pub landlock: Option<i32>,
     /// Whether system calls can be filtered, by a filter for this kind of processor.
     pub seccomp: bool,
-    pub bubblewrap: Bubblewrap,
+    /// Asked when somebody wants to know: it means starting a program.
+    bubblewrap: OnceLock<Bubblewrap>,
 }
 
 /// Whether bubblewrap is here and works: many systems have it and forbid what it needs.
@@ -34,8 +35,17 @@ impl Machine {
         CURRENT.get_or_init(|| Self {
             landlock: landlock_version(),
             seccomp: has_seccomp(),
-            bubblewrap: try_bubblewrap(),
+            bubblewrap: OnceLock::new(),
         })
+    }
+
+    /// One whose means are known.
+    pub fn new(landlock: Option<i32>, seccomp: bool, bubblewrap: Bubblewrap) -> Self {
+        Self { landlock, seccomp, bubblewrap: OnceLock::from(bubblewrap) }
+    }
+
+    pub fn bubblewrap(&self) -> &Bubblewrap {
+        self.bubblewrap.get_or_init(try_bubblewrap)
     }
 
     /// The version of Landlock to use, or why it will not do.
@@ -56,8 +66,9 @@ impl Machine {
         Ok(abi)
     }
 
-    pub(super) fn bubblewrap(&self) -> Result<PathBuf, Words> {
-        match &self.bubblewrap {
+    /// Where bubblewrap is, or why it will not do.
+    pub(super) fn usable_bubblewrap(&self) -> Result<PathBuf, Words> {
+        match self.bubblewrap() {
             Bubblewrap::Works(program) => Ok(program.clone()),
             Bubblewrap::Missing => Err(words!(
                 "refused: `bwrap` is not installed, and `sandbox.backend` asks for it (apt install bubblewrap)",

@@ -8,14 +8,16 @@ mod bubblewrap;
 mod landlock;
 mod machine;
 mod reach;
+mod report;
 #[cfg(target_os = "linux")]
 mod seccomp;
 mod secrets;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 
-pub use machine::Machine;
+pub use machine::{Bubblewrap, Machine};
 pub use reach::Reach;
+pub use report::Report;
 
 use crate::process::{Fence, Spec, Together};
 use crate::tools::{Access, ToolContext, ToolLimits, Wrapper};
@@ -187,7 +189,7 @@ impl Sandbox {
 
 fn choose(choice: Choice, network: Door, machine: &Machine) -> Result<Backend, Words> {
     let landlock = || machine.landlock_for(network).map(|abi| Backend::Landlock { abi });
-    let bubblewrap = || machine.bubblewrap().map(|program| Backend::Bubblewrap { program });
+    let bubblewrap = || machine.usable_bubblewrap().map(|program| Backend::Bubblewrap { program });
     match choice {
         Choice::None => Ok(Backend::None),
         Choice::Landlock => landlock(),
@@ -198,7 +200,7 @@ fn choose(choice: Choice, network: Door, machine: &Machine) -> Result<Backend, W
 
 fn none_here() -> Words {
     words!(
-        "refused: nothing on this machine can close a command in (Landlock needs Linux 5.13, bubblewrap is not usable; see `fugato doctor`). To run it unprotected all the same: --no-sandbox, or `fugato config set sandbox.backend none`",
-        "已拒绝：本机无法隔离命令（Landlock 需要 Linux 5.13，bubblewrap 不可用；见 `fugato doctor`）。若仍要在无保护下运行：--no-sandbox，或 `fugato config set sandbox.backend none`"
+        "refused: nothing on this machine can close a command in (Landlock needs Linux 5.13, bubblewrap is not usable; see `fugato doctor`). To run it unprotected all the same: --no-sandbox, or `fugato config set --layer user sandbox.backend none`",
+        "已拒绝：本机无法隔离命令（Landlock 需要 Linux 5.13，bubblewrap 不可用；见 `fugato doctor`）。若仍要在无保护下运行：--no-sandbox，或 `fugato config set --layer user sandbox.backend none`"
     )
 }

@@ -352,11 +352,11 @@ async fn older_versions_of_landlock_close_what_they_can() {
 #[tokio::test]
 async fn without_means_commands_are_refused_unless_the_person_said_otherwise() {
     use machine::Bubblewrap;
-    let nothing = Machine::default();
-    let half = Machine { landlock: Some(7), ..Machine::default() };
-    let broken = Machine { bubblewrap: Bubblewrap::Broken("no namespaces".into()), ..Machine::default() };
-    let whole =
-        Machine { landlock: Some(7), seccomp: true, bubblewrap: Bubblewrap::Works("/usr/bin/bwrap".into()) };
+    let nothing = Machine::new(None, false, Bubblewrap::Missing);
+    let half = Machine::new(Some(7), false, Bubblewrap::Missing);
+    let broken = Machine::new(None, true, Bubblewrap::Broken("no namespaces".into()));
+    let works = Bubblewrap::Works("/usr/bin/bwrap".into());
+    let whole = Machine::new(Some(7), true, works.clone());
     for machine in [&nothing, &half, &broken] {
         for backend in [Choice::Auto, Choice::Landlock, Choice::Bubblewrap] {
             let settings = SandboxSettings { backend, ..SandboxSettings::default() };
@@ -370,7 +370,7 @@ async fn without_means_commands_are_refused_unless_the_person_said_otherwise() {
     }
     assert!(choose(Choice::Auto, Door::Closed, &nothing).unwrap_err().en.contains("--no-sandbox"));
     assert_eq!(choose(Choice::Auto, Door::Closed, &whole), Ok(Backend::Landlock { abi: 7 }));
-    let only_bubblewrap = Machine { landlock: None, ..whole };
+    let only_bubblewrap = Machine::new(None, true, works);
     assert!(matches!(choose(Choice::Auto, Door::Closed, &only_bubblewrap), Ok(Backend::Bubblewrap { .. })));
     let bed = Bed::new(Choice::None);
     bed.works("echo x > $BASE/outside/new.txt").await;
