@@ -250,7 +250,10 @@ fn setting_a_rule_adds_it() {
     set(&file, "permissions.deny", "Bash(rm:*), Write(a,b)").unwrap();
     assert_eq!(set(&file, "permissions.deny", "Bash(").unwrap_err().code, Code::F0403);
     let rules = place.load(&[], &[]).0.permissions().unwrap();
-    assert_eq!(rules.deny.iter().map(|rule| rule.as_str()).collect::<Vec<_>>(), ["Bash(rm:*)", "Write(a,b)"]);
+    assert_eq!(
+        rules.deny.iter().map(fugato_engine::permission::Rule::as_str).collect::<Vec<_>>(),
+        ["Bash(rm:*)", "Write(a,b)"]
+    );
     set(&file, "sandbox.network", "true").unwrap();
     assert!(fs::read_to_string(&file).unwrap().contains("network = true"));
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub(super) fn around(
     mut spec: Spec,
     program: &Path,
-    reach: Reach,
+    reach: &Reach,
     network: Door,
     local_sockets: Door,
 ) -> Result<Spec, Words> {

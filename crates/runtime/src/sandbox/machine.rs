@@ -138,7 +138,7 @@ pub(super) fn half_of_memory() -> Option<u64> {
     #[cfg(target_os = "linux")]
     {
         let about = rustix::system::sysinfo();
-        let all = u64::try_from(about.totalram).ok()?.saturating_mul(u64::from(about.mem_unit));
+        let all = (about.totalram as u64).saturating_mul(u64::from(about.mem_unit));
         Some((all / 2).max(1 << 30))
     }
     #[cfg(not(target_os = "linux"))]

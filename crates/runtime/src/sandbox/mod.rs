@@ -12,7 +12,7 @@ mod report;
 #[cfg(target_os = "linux")]
 mod seccomp;
 mod secrets;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests;
 
 pub use machine::{Bubblewrap, Machine};
@@ -152,7 +152,7 @@ impl Sandbox {
         match backend {
             Backend::None => Ok(spec),
             Backend::Bubblewrap { program } => {
-                bubblewrap::around(spec, program, reach, self.settings.network, self.settings.local_sockets)
+                bubblewrap::around(spec, program, &reach, self.settings.network, self.settings.local_sockets)
             }
             Backend::Landlock { abi } => self.landlock(spec, *abi, reach),
         }

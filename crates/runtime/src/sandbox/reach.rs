@@ -120,7 +120,7 @@ mod tests {
         let home = reach(vec![base.join(".ssh")], vec![]);
         assert!(home.write.contains(&base.join("code")) && !home.write.contains(&base));
         assert!(!home.write.iter().chain(&home.read).any(|path| path.ends_with(".ssh")));
-        assert_eq!(reach(vec![], vec![base.join("state")]).write, [base.clone()]);
+        assert_eq!(reach(vec![], vec![base.join("state")]).write, std::slice::from_ref(&base));
         // Asked for by name.
         let opened =
             Reach { read: vec![base.join(".ssh")], secrets: vec![base.join(".ssh")], ..Reach::default() };

@@ -1,5 +1,7 @@
 //! What the sandbox promises, tried by real programs that try to break it, under every backend.
 
+#![cfg(target_os = "linux")]
+
 use super::*;
 use crate::process::{CancelToken, End, Streams, run};
 use crate::tools::{ToolOutcome, perform, script};
