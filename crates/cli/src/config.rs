@@ -6,7 +6,7 @@ use crate::printer::style;
 use crate::render::{Cell, Table};
 use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::ArgValueCandidates;
-use fugato_model::{Code, Exit, Lang, words};
+use fugato_model::{Code, Exit, Lang, Words, words};
 use fugato_runtime::config::{self, ConfigEntry, Layer, NamedEntry, Origin, Value};
 
 #[derive(Debug, Subcommand)]
@@ -130,16 +130,16 @@ fn set(args: &SetArgs, app: &mut App) -> Outcome {
         return Err(unknown_key(&args.key));
     }
     if !app.config.counts_in(&args.key, layer) {
-        let key = &args.key;
+        let (key, (code, Words { en, zh })) = (&args.key, config::only_yours(&args.key));
         return Err(CliError::new(
             Exit::Refused,
-            words!(
-                "`{key}` counts only in your own settings: a project's file must not decide where your keys go",
-                "`{key}` 只在您自己的设置中有效：项目的文件不能决定密钥发往何处"
-            ),
+            words!("`{key}` counts only in your own settings: {en}", "`{key}` 只在您自己的设置中有效：{zh}"),
         )
-        .code(Code::F0405)
-        .hint(words!("fugato config set --layer user {key} VALUE", "fugato config set --layer user {key} 值")));
+        .code(code)
+        .hint(words!(
+            "fugato config set --layer user {key} VALUE",
+            "fugato config set --layer user {key} 值"
+        )));
     }
     let file = match layer {
         Layer::User => config::user_file(&app.places),
@@ -180,6 +180,7 @@ fn setting_document(key: &str, value: &Value, env: Option<&str>, origin: &Origin
         Value::Integer(number) => (*number).into(),
         Value::Boolean(is) => (*is).into(),
         Value::Directories(dirs) => dirs.iter().map(|dir| dir.display().to_string()).collect(),
+        Value::Rules(rules) => rules.iter().map(String::as_str).collect(),
         // As text: a price is exact.
         Value::Money(_) => value.to_string().into(),
         // A header may be a secret; its name is not.
@@ -195,6 +196,7 @@ fn plain(value: &Value) -> String {
     match value {
         Value::Unset => "-".to_owned(),
         Value::Directories(dirs) if dirs.is_empty() => "-".to_owned(),
+        Value::Rules(rules) if rules.is_empty() => "-".to_owned(),
         Value::Directories(dirs) => {
             dirs.iter().map(|dir| dir.display().to_string()).collect::<Vec<_>>().join(", ")
         }

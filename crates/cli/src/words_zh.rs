@@ -163,6 +163,11 @@ const HELP: &[(&str, &str)] = &[
         "与 --jsonl 一起使用：同时输出模型正在生成的文本",
     ),
     ("Never ask on the terminal: leave the question open and end", "不在终端提问：保留问题并结束"),
+    (
+        "Run commands and scripts without a sandbox: they can do what you can do",
+        "不用沙箱运行命令和脚本：它们能做您能做的一切",
+    ),
+    ("Let commands and scripts use the network", "允许命令和脚本使用网络"),
     ("The run, or the beginning of its id [default: the newest]", "运行的编号或其前缀 [默认：最新的运行]"),
     ("The run, or the beginning of its id", "运行的编号或其前缀"),
     (

@@ -2,6 +2,7 @@
 
 use crate::agent_type::AgentType;
 use crate::limits::{Limits, Rate, Reserve};
+use crate::permission::Permissions;
 use crate::plan::Plan;
 use crate::reuse::Reused;
 use fugato_model::chat::{Answer, ModelFault, ToolCall, Usage};
@@ -115,6 +116,9 @@ pub struct RunSpec {
     /// Digest of every file the plan will execute, by its path under the skill.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub digests: BTreeMap<String, Digest>,
+    /// What its agents may do, what a person is asked about, and what is refused.
+    #[serde(default, skip_serializing_if = "Permissions::is_ordinary")]
+    pub permissions: Permissions,
     /// The kinds of agents its main agent may start; none: it cannot delegate.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub types: BTreeMap<String, Arc<AgentType>>,

@@ -15,6 +15,7 @@ mod event;
 mod failure_tests;
 mod input;
 mod limits;
+pub mod permission;
 mod plan;
 pub mod planner;
 mod question;

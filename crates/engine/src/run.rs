@@ -19,6 +19,7 @@ pub(crate) use delegation::DEFAULT_TYPE;
 pub use delegation::Queued;
 use fugato_model::{Digest, Words};
 pub use memory::KEPT_MS;
+pub(crate) use questions::permit;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;

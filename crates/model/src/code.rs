@@ -101,6 +101,7 @@ codes! {
     F0403 "configuration value is invalid";
     F0404 "state directory is not usable";
     F0405 "a project's file cannot decide where keys go";
+    F0406 "a project's file cannot give commands more";
     F0601 "model script cannot be read";
     F0602 "no rule of the model script fits";
     F0603 "no model is configured";
@@ -146,6 +147,7 @@ codes! {
     F0902 "process could not be started";
     F0903 "script failed";
     F0904 "script exceeded a limit";
+    F0905 "commands cannot be closed in";
     F1101 "unknown tool in an agent file";
     F1102 "two agents of one name";
     F1103 "executor of an agent is not usable";

@@ -16,6 +16,7 @@ mod places;
 pub mod process;
 mod roots;
 pub mod runs;
+pub mod sandbox;
 mod state;
 pub mod store;
 pub mod tools;

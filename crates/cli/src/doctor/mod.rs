@@ -1,6 +1,7 @@
 //! `fugato doctor`: what this machine and project can do, and everything that is wrong, in one place.
 
 mod providers;
+mod sandbox;
 
 use crate::app::{App, SkillSelection, env_var};
 use crate::error::{CliError, Outcome};
@@ -42,6 +43,7 @@ pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
     let roots = app.roots(&args.selection, None)?;
     let inventory = app.discover(&roots).inventory;
     let models = providers::look(app);
+    let closed = sandbox::look(app);
     let (exports, rebuilt) = crate::rebuild::findings(args.rebuild, app)?;
     let mut findings = vec![
         home(app),
@@ -51,6 +53,7 @@ pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
         interrupted_installs(&roots, app),
         exports,
     ];
+    findings.extend(closed.findings());
     findings.extend(models.findings());
     let failed = findings.iter().any(|finding| finding.health == Health::Error);
     if app.out.json {
@@ -65,6 +68,7 @@ pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
             .collect();
         let mut document = serde_json::json!({
             "schema": "fugato.doctor/v1", "ok": !failed, "findings": items, "models": models.document(),
+            "sandbox": closed.document(lang),
         });
         if let (Some(rebuilt), Some(fields)) = (&rebuilt, document.as_object_mut()) {
             fields.insert("rebuilt".to_owned(), crate::rebuild::document(rebuilt, lang));

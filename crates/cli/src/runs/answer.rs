@@ -48,7 +48,7 @@ pub fn run(args: &AnswerArgs, app: &mut App) -> Outcome {
     };
     let models = models(app);
     learn_key(&models, &run.spec.model)?;
-    let world = world_of(&run, models, app);
+    let world = world_of(&run, models, &super::SandboxArgs::default(), app);
     let store = store(app)?;
     let answer = args.text.join(" ");
     let mut answer = Some(answer);

@@ -1,6 +1,6 @@
 //! `fugato run --detach`: a run that goes on when the terminal is closed. Another process of ours takes it over.
 
-use super::state;
+use super::{SandboxArgs, state};
 use crate::app::App;
 use crate::error::{CliError, Outcome};
 use fugato_model::{Exit, words};
@@ -8,7 +8,7 @@ use std::fs::File;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
-pub fn start(id: &str, app: &mut App) -> Outcome {
+pub fn start(id: &str, how: &SandboxArgs, app: &mut App) -> Outcome {
     let dir = state(app).join("runs").join(id);
     let log = dir.join("output.txt");
     let opened = std::fs::create_dir_all(&dir).and_then(|()| File::create(&log));
@@ -16,7 +16,7 @@ pub fn start(id: &str, app: &mut App) -> Outcome {
     let err = out.try_clone().map_err(|error| CliError::io("write", &log, &error))?;
     let program = std::env::current_exe().map_err(|error| CliError::internal(&error))?;
     let mut command = Command::new(program);
-    command.args(["resume", id, "--no-input"]).current_dir(&app.places.cwd);
+    command.args(["resume", id, "--no-input"]).args(how.as_typed()).current_dir(&app.places.cwd);
     // Its own group: a Ctrl-C here, or a closed terminal, is not meant for it.
     command.process_group(0).stdin(Stdio::null()).stdout(out).stderr(err);
     let child = command.spawn().map_err(|error| CliError::internal(&error))?;

@@ -52,6 +52,7 @@ pub fn run(args: &GoArgs, app: &mut App) -> Outcome {
     let visible = skills::visible(&args.view, &args.selection, app)?;
     let before = Limits { steps: MASTER_STEPS, ..Limits::default() };
     let started = Started {
+        permissions: super::confine::permissions(app)?,
         rates: models.rate(&model).map(|rate| (model.clone(), rate)).into_iter().collect(),
         model,
         limits: args.how.limits(&before)?,
@@ -67,7 +68,7 @@ pub fn run(args: &GoArgs, app: &mut App) -> Outcome {
     let setting = if is_repository { Setting::Project } else { Setting::Global };
     let task = Task { text, types, main_type: main_type.map(|kind| kind.name), setting };
     let spec = plan_task(task, &started);
-    let world = world_of_spec(&spec, models, app);
+    let world = world_of_spec(&spec, models, &args.how.sandbox, app);
     let store = store(app)?;
     let id = spec.id.clone();
     app.out.note(&words!("run {id}", "运行 {id}"));
@@ -75,7 +76,7 @@ pub fn run(args: &GoArgs, app: &mut App) -> Outcome {
         let session =
             Session::create(store, spec, world, Box::new(|_| {})).map_err(|error| run_error(&error))?;
         drop(session);
-        return detach::start(&id, app);
+        return detach::start(&id, &args.how.sandbox, app);
     }
     drive(app, &args.how.watching(), move |watcher| Session::create(store, spec, world, watcher))
 }

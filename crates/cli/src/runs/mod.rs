@@ -3,6 +3,7 @@
 mod answer;
 mod archive;
 mod board;
+mod confine;
 mod detach;
 mod diff;
 mod drawing;
@@ -30,6 +31,7 @@ mod trace;
 mod variables;
 
 pub use answer::{AnswerArgs, run as answer};
+pub use confine::{SandboxArgs, sandbox};
 pub use diff::{DiffArgs, run as diff};
 pub use events::{EventsArgs, run as show_events};
 pub use go::{GoArgs, run as go};

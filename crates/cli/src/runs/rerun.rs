@@ -53,7 +53,7 @@ pub fn run(args: &RerunArgs, app: &mut App) -> Outcome {
     tell(&again, app);
     let spec = again.spec;
     learn_key(&models, &spec.model)?;
-    let world = world_of_spec(&spec, models, app);
+    let world = world_of_spec(&spec, models, &args.how.sandbox, app);
     let store = store(app)?;
     drop(reader);
     drive(app, &args.how.watching(), move |watcher| Session::create(store, spec, world, watcher))

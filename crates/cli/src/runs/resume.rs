@@ -70,7 +70,7 @@ pub fn go_on(run: Option<&str>, how: &HowArgs, app: &mut App) -> Outcome {
     }
     let models = models(app);
     learn_key(&models, &run.spec.model)?;
-    let world = world_of(&run, models, app);
+    let world = world_of(&run, models, &how.sandbox, app);
     let store = store(app)?;
     drive(app, &how.watching(), move |watcher| {
         let mut session = Session::take_over(store, &reader, run, world, watcher)?;

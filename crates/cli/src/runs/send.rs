@@ -92,7 +92,7 @@ fn tell(told: Command, reader: &Reader, row: &RunRow, run: Run, app: &mut App) -
     }
     let models = models(app);
     learn_key(&models, &run.spec.model)?;
-    let world = world_of(&run, models, app);
+    let world = world_of(&run, models, &super::SandboxArgs::default(), app);
     drive(app, &Watching::default(), move |watcher| {
         let mut session = Session::take_over(store, reader, run, world, watcher)?;
         session.tell(Input::from(told));

@@ -1,5 +1,6 @@
 //! `fugato run SKILL`: from a skill and what was typed to a run.
 
+use super::confine::{SandboxArgs, sandbox, warn};
 pub use super::drive::{Watching, drive};
 use super::models::{model_of_run, models, store};
 use super::{detach, run_error, skills, state};
@@ -73,6 +74,8 @@ pub struct HowArgs {
     /// Never ask on the terminal: leave the question open and end
     #[arg(long)]
     pub no_input: bool,
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
 }
 
 impl HowArgs {
@@ -120,6 +123,7 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
     let model = model_of_run(args.how.model.as_deref(), &models, app)?;
     let visible = skills::visible(&args.view, &args.selection, app)?;
     let started = Started {
+        permissions: super::confine::permissions(app)?,
         arguments: args.arguments.join(" "),
         sets: sets(&args.how.sets)?,
         rates: models.rate(&model).map(|rate| (model.clone(), rate)).into_iter().collect(),
@@ -143,7 +147,10 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
         dir.join("runs").join(&spec.id).join("scratch"),
         std::env::vars_os(),
     );
-    let world = Arc::new(world.with_skills(skills::shelf(&args.selection, app)?));
+    let sandbox = sandbox(&args.how.sandbox, app);
+    warn(&sandbox, app);
+    let world = world.with_sandbox(sandbox).with_skills(skills::shelf(&args.selection, app)?);
+    let world = Arc::new(world);
     let store = store(app)?;
     let id = spec.id.clone();
     app.out.note(&words!("run {id}", "运行 {id}"));
@@ -152,7 +159,7 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
             Session::create(store, spec, world, Box::new(|_| {})).map_err(|error| run_error(&error))?;
         // It lets go of the run; the process that takes over goes on from the log, as after a crash.
         drop(session);
-        return detach::start(&id, app);
+        return detach::start(&id, &args.how.sandbox, app);
     }
     drive(app, &args.how.watching(), move |watcher| Session::create(store, spec, world, watcher))
 }
@@ -225,11 +232,11 @@ pub fn start_error(error: &StartError, skill: &Installed) -> CliError {
 }
 
 /// The scratch directory and skill directory a resumed run works with.
-pub fn world_of(run: &Run, models: Models, app: &App) -> Arc<World> {
-    world_of_spec(&run.spec, models, app)
+pub fn world_of(run: &Run, models: Models, how: &SandboxArgs, app: &mut App) -> Arc<World> {
+    world_of_spec(&run.spec, models, how, app)
 }
 
-pub fn world_of_spec(spec: &RunSpec, models: Models, app: &App) -> Arc<World> {
+pub fn world_of_spec(spec: &RunSpec, models: Models, how: &SandboxArgs, app: &mut App) -> Arc<World> {
     let scratch = state(app).join("runs").join(&spec.id).join("scratch");
     let world = World::new(
         models,
@@ -240,5 +247,7 @@ pub fn world_of_spec(spec: &RunSpec, models: Models, app: &App) -> Arc<World> {
     );
     // Roots that cannot be had leave the agents without skills, not the run without agents.
     let shelf = skills::shelf(&SkillSelection::default(), app).unwrap_or_else(|_| Shelf::empty());
-    Arc::new(world.with_skills(shelf))
+    let sandbox = sandbox(how, app);
+    warn(&sandbox, app);
+    Arc::new(world.with_sandbox(sandbox).with_skills(shelf))
 }

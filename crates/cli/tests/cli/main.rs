@@ -19,6 +19,7 @@ mod models;
 mod phases;
 mod policy;
 mod runs;
+mod sandbox;
 mod skills;
 mod terminal;
 

@@ -1,14 +1,18 @@
 //! The outcome of an effect. One that is no longer wanted is late and changes nothing.
 
 use super::Recorder;
+use super::answer::{ALLOW, ALWAYS, DENY};
 use crate::agent::Turn;
+use crate::agent_type::Rights;
 use crate::context;
 use crate::driver::stop;
 use crate::effect::EffectKey;
 use crate::event::{AgentPath, Asked, CallRef, EffectClass, EventKind, Purpose, Verdict};
 use crate::input::Completion;
+use crate::permission::Decision;
 use crate::plan::{Access, PlanNode};
 use crate::question::Wants;
+use crate::run::{Run, permit};
 use crate::tools::{ASK, DELEGATE, SEND, SUBMIT, TOOLS, class_of};
 use fugato_model::Words;
 use fugato_model::chat::{Answer, ModelFault, ToolCall};
@@ -150,6 +154,7 @@ fn can_misstep(recorder: &Recorder<'_>, agent: u32) -> bool {
 fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: ToolCall) {
     let state = recorder.run.agents.get(agent as usize);
     let access = state.map_or(Access::ReadOnly, |state| state.access);
+    let path = state.map(|state| state.path.to_string()).unwrap_or_default();
     let rights = state.and_then(|state| state.rights.clone());
     let has = |tool: &str| rights.as_ref().is_none_or(|rights| rights.has_tool(tool));
     let not_run = |content: String| EventKind::ToolCompleted { agent, step, index, content, is_error: true };
@@ -190,10 +195,40 @@ fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: Too
             (Some(class), Access::ReadOnly) if class != EffectClass::Read => {
                 refused(format!("`{}` is not allowed: this agent is read-only", call.name))
             }
-            (Some(class), _) => EventKind::ToolRequested { agent, step, index, call, class },
+            (Some(class), _) => match permitted(recorder.run, &call, class, rights.as_deref()) {
+                Decision::Allow => EventKind::ToolRequested { agent, step, index, call, class },
+                Decision::Deny { why } => not_run(format!("not run: refused {}", why.words().en)),
+                Decision::Ask { why } => EventKind::InputRequested {
+                    question: u32::try_from(recorder.run.questions.len()).unwrap_or(u32::MAX),
+                    about: Asked::Permission { agent, step, index },
+                    text: format!("May `{}` run this? ({})\n{}", path, why.words().en, shown(&call)),
+                    options: [ALLOW, ALWAYS, DENY].map(str::to_owned).to_vec(),
+                },
+            },
         }
     };
     recorder.emit(event);
+}
+
+/// May this call be made? What a person has allowed for the whole run is not asked again.
+fn permitted(run: &Run, call: &ToolCall, class: EffectClass, rights: Option<&Rights>) -> Decision {
+    match run.spec.permissions.decide(call, Some(class), rights) {
+        Decision::Ask { .. } if run.granted.contains(&permit(call)) => Decision::Allow,
+        decision => decision,
+    }
+}
+
+/// A call, for a person who decides about it.
+fn shown(call: &ToolCall) -> String {
+    let what = match call.arguments.get("command").and_then(|value| value.as_str()) {
+        Some(command) => command.to_owned(),
+        None => call.arguments.to_string(),
+    };
+    let mut shown: String = what.chars().take(2000).collect();
+    if shown.len() < what.len() {
+        shown.push('…');
+    }
+    format!("{}: {shown}", call.name)
 }
 
 fn plan_of<'r>(recorder: &'r Recorder<'_>, agent: u32) -> Option<&'r PlanNode> {

@@ -407,3 +407,45 @@ fn a_person_can_be_the_one_who_does_the_work() {
     assert_eq!(world.outcome(), Outcome::Complete);
     replays(&world);
 }
+
+fn guarded(mode: crate::permission::Mode, deny: &[&str]) -> World {
+    let rules = crate::permission::Rules {
+        mode,
+        deny: deny.iter().map(|rule| rule.parse().unwrap()).collect(),
+        ..Default::default()
+    };
+    let permissions = crate::permission::Permissions { rules, project: "/p".into(), home: None };
+    World::new(RunSpec { single: Some("x".into()), types: kinds(), permissions, ..spec(Vec::new()) }).go()
+}
+
+#[test]
+fn a_call_that_must_be_allowed_waits_for_a_person_however_long() {
+    let bash = |command: &str| ("Bash", json!({"command": command}));
+    let mut world = guarded(crate::permission::Mode::Ask, &[]);
+    world.complete(main_step(1), calls(&[bash("make"), ("Read", json!({"path": "a"}))]));
+    let read = EffectKey::Tool { agent: 0, step: 1, index: 1 };
+    world.complete(read, Completion::Tool { content: "text".into(), is_error: false, used: None });
+    assert_eq!((world.run.status(), world.wanted().len()), ("awaiting_input", 0));
+    let (number, question) = world.run.open_questions().next().unwrap();
+    assert!(question.text.contains("Bash: make") && question.text.contains("permission mode `ask`"));
+    assert!(world.tell(Input::Answer { question: number, answer: "perhaps".into() }).is_err());
+    world.tell(Input::Answer { question: number, answer: "always".into() }).unwrap();
+    let make = EffectKey::Tool { agent: 0, step: 1, index: 0 };
+    world.complete(make, Completion::Tool { content: "made".into(), is_error: false, used: None });
+    world.complete(main_step(2), calls(&[bash("make"), bash("make install")]));
+    assert_eq!(world.wanted().len(), 1, "only what was allowed for good runs unasked");
+    let question = world.run.open_questions().next().unwrap().0;
+    world.tell(Input::Answer { question, answer: "deny: not on this machine".into() }).unwrap();
+    let again = EffectKey::Tool { agent: 0, step: 2, index: 0 };
+    world.complete(again, Completion::Tool { content: "made".into(), is_error: false, used: None });
+    assert!(refusal(&world).contains("not on this machine"), "{}", refusal(&world));
+    replays(&world);
+}
+
+#[test]
+fn a_call_that_a_rule_forbids_is_not_made_and_the_rule_is_named() {
+    let mut world = guarded(crate::permission::Mode::Default, &["Bash(rm:*)"]);
+    world.complete(main_step(1), calls(&[("Bash", json!({"command": "ls && rm -rf x"}))]));
+    assert!(refusal(&world).contains("by the rule `Bash(rm:*)`"), "{}", refusal(&world));
+    assert!(world.run.questions.is_empty());
+}

@@ -88,6 +88,14 @@ fn put(table: &mut dyn TableLike, name: &str, new: &Value) {
             all.extend(texts.iter().map(|(name, text)| (name.as_str(), text.as_str())));
             value(all)
         }
+        Value::Rules(rules) => {
+            // As with texts: one more rule joins those that are there.
+            let mut all = table.get(name).and_then(Item::as_array).cloned().unwrap_or_else(Array::new);
+            let is_new = |rule: &&String| !all.iter().any(|old| old.as_str() == Some(rule.as_str()));
+            let new: Vec<&String> = rules.iter().filter(is_new).collect();
+            all.extend(new);
+            value(all)
+        }
         Value::Directories(dirs) => {
             value(dirs.iter().map(|dir| dir.to_string_lossy().into_owned()).collect::<Array>())
         }

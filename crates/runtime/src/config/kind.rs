@@ -27,6 +27,8 @@ pub enum Kind {
     Date,
     /// A table of texts.
     Texts,
+    /// A list of permission rules; each layer adds to it.
+    Rules,
 }
 
 /// A value of a setting.
@@ -40,6 +42,8 @@ pub enum Value {
     /// Thousandths of a US dollar.
     Money(u64),
     Texts(BTreeMap<String, String>),
+    /// Each one reads as a rule.
+    Rules(Vec<String>),
 }
 
 impl Kind {
@@ -75,6 +79,10 @@ impl Kind {
             ),
             Self::Date => both("a date like 2026-11-15", "形如 2026-11-15 的日期"),
             Self::Texts => both("a table of texts", "由文本组成的表"),
+            Self::Rules => both(
+                "a list of rules such as [\"Bash(git status:*)\", \"Write(src/**)\"]",
+                "规则列表，例如 [\"Bash(git status:*)\", \"Write(src/**)\"]",
+            ),
         }
     }
 
@@ -97,6 +105,7 @@ impl Kind {
                 let (name, value) = text.split_once('=')?;
                 self.accept(Value::Texts([(name.trim().to_owned(), value.trim().to_owned())].into()))
             }
+            Self::Rules => self.accept(Value::Rules(rules(text))),
             Self::Choice(_) | Self::Text | Self::Model | Self::Url | Self::Variable | Self::Date => {
                 self.accept(Value::Text(text.to_owned()))
             }
@@ -116,6 +125,9 @@ impl Kind {
             (Self::Texts, Value::Texts(texts)) => {
                 texts.iter().all(|(name, value)| is_header(name) && !value.contains(['\r', '\n', '\0']))
             }
+            (Self::Rules, Value::Rules(rules)) => {
+                rules.iter().all(|rule| rule.parse::<fugato_engine::permission::Rule>().is_ok())
+            }
             (Self::Directories, Value::Directories(_))
             | (Self::Boolean, Value::Boolean(_))
             | (Self::Money, Value::Money(_)) => true,
@@ -123,6 +135,20 @@ impl Kind {
         };
         fits.then_some(value)
     }
+}
+
+/// Rules as typed: separated by commas, except inside brackets.
+fn rules(text: &str) -> Vec<String> {
+    let mut depth = 0_usize;
+    let parts = text.split(|c: char| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    });
+    parts.map(|rule| rule.trim().to_owned()).filter(|rule| !rule.is_empty()).collect()
 }
 
 fn is_model(text: &str) -> bool {
@@ -185,6 +211,7 @@ impl std::fmt::Display for Value {
                 let text = format!("{}.{:03}", thousandths / 1_000, thousandths % 1_000);
                 f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
             }
+            Self::Rules(rules) => f.write_str(&rules.join(", ")),
             // A header may be a secret; its name is not.
             Self::Texts(texts) => {
                 let shown: Vec<_> = texts.keys().map(|name| format!("{name}=…")).collect();

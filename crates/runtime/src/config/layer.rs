@@ -105,6 +105,9 @@ impl Reading<'_> {
             let is_group = SETTINGS.iter().any(|setting| setting.key.starts_with(&format!("{full}.")));
             let section = Section::find(&full);
             match (Setting::find(&full), section, value.get_ref()) {
+                (Some(setting), ..) if self.source.is_keyed.is_some() && !setting.is_for_projects() => {
+                    self.loosening(setting, key.span());
+                }
                 (Some(setting), ..) => self.value(What::Setting(setting), value),
                 (None, Some(section), DeValue::Table(names)) => self.names(section, names),
                 (None, None, DeValue::Table(inner)) if is_group => self.table(inner, &format!("{full}.")),
@@ -148,6 +151,12 @@ impl Reading<'_> {
     fn value(&mut self, what: What, value: &Spanned<DeValue<'_>>) {
         let kind = what.kind();
         let span = value.span();
+        if let (Kind::Rules, DeValue::Array(items)) = (kind, value.get_ref()) {
+            let rules = items.iter().filter_map(|item| self.rule(&what.key(), item)).collect();
+            let line = Span::of(self.text, span.start, span.end).line;
+            self.placed.push(Placed { what, value: Value::Rules(rules), line });
+            return;
+        }
         match self.read(kind, value.get_ref()) {
             Some(value) => {
                 let line = Span::of(self.text, span.start, span.end).line;
@@ -218,11 +227,45 @@ impl Reading<'_> {
         );
     }
 
+    /// A rule that cannot be read is left out, and no run starts until it is repaired.
+    fn rule(&mut self, key: &str, item: &Spanned<DeValue<'_>>) -> Option<String> {
+        let span = item.span();
+        let DeValue::String(text) = item.get_ref() else {
+            let (en, zh) = Kind::Rules.expected();
+            self.wrong(key, span, Kind::Rules, (&en, &zh));
+            return None;
+        };
+        match text.parse::<fugato_engine::permission::Rule>() {
+            Ok(_) => Some(text.to_string()),
+            Err(error) => {
+                // Inside the quotes, when it is written as simply as rules are.
+                let is_plain = self.text.get(span.start + 1..).is_some_and(|rest| rest.starts_with(&**text));
+                let start = if is_plain { span.start + 1 + error.at.min(text.len()) } else { span.start };
+                let (en, zh) = (error.message.en, error.message.zh);
+                let message = words!("no permission rule: {en}", "不是权限规则：{zh}");
+                let diagnostic = Diagnostic::error(Code::F0403, self.source.shown, message).field(key);
+                self.diagnostics.push(diagnostic.at(self.text, start, span.end));
+                None
+            }
+        }
+    }
+
+    fn loosening(&mut self, setting: &Setting, span: Range<usize>) {
+        let (key, message) = (setting.key, super::only_yours(setting.key).1);
+        let (en, zh) = (message.en, message.zh);
+        let own = "fugato config set --layer user";
+        let diagnostic =
+            Diagnostic::warning(Code::F0406, self.source.shown, words!("ignored: {en}", "已忽略：{zh}"));
+        let hint = words!("yours can: {own} {key} VALUE", "您自己的设置可以：{own} {key} 值");
+        self.diagnostics.push(diagnostic.field(key).at(self.text, span.start, span.end).hint(hint));
+    }
+
     fn untrusted(&mut self, key: &str, span: Range<usize>) {
-        let message = words!(
-            "ignored: a file that comes with a project must not decide where your keys go",
-            "已忽略：随项目而来的文件不能决定密钥发往何处"
-        );
+        let (en, zh) = {
+            let message = super::only_yours(key).1;
+            (message.en, message.zh)
+        };
+        let message = words!("ignored: {en}", "已忽略：{zh}");
         let own = "fugato config set --layer user";
         let diagnostic = Diagnostic::warning(Code::F0405, self.source.shown, message)
             .field(key)

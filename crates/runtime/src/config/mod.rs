@@ -7,12 +7,14 @@ mod edit;
 mod kind;
 mod layer;
 mod models;
+mod safety;
 mod schema;
 mod section;
 mod settings;
 
 pub use edit::{set, unset};
 pub use kind::{Kind, Value};
+pub use safety::only_yours;
 pub use schema::schema;
 pub use section::{Field, NamedEntry, SECTIONS, Section, Trust};
 pub use settings::{Default, SETTINGS, Setting};
@@ -68,6 +70,8 @@ pub struct ConfigEntry {
 pub struct Config {
     entries: Vec<ConfigEntry>,
     named: Vec<NamedEntry>,
+    /// What keeps the permission rules from being known.
+    rule_problems: Vec<Diagnostic>,
 }
 
 impl Config {
@@ -90,6 +94,9 @@ impl Config {
                 let origin = Origin { layer, file: Some(shown.clone()), line: Some(placed.line) };
                 let value = placed.value;
                 match placed.what {
+                    layer::What::Setting(setting) if config.would_loosen(setting, &value, layer) => {
+                        diagnostics.push(safety::looser_mode(&origin));
+                    }
                     layer::What::Setting(setting) => config.put(setting, value, origin),
                     layer::What::Field(section, name, field) => {
                         config.put_named(NamedEntry { section, name, field, value, origin });
@@ -117,6 +124,8 @@ impl Config {
                 config.typed(setting, text, Layer::Flag, &flag, places, &mut diagnostics);
             }
         }
+        config.rule_problems =
+            diagnostics.iter().filter(|found| safety::hides_rules(found)).cloned().collect();
         (config, diagnostics)
     }
 
@@ -177,6 +186,15 @@ impl Config {
 
     fn put(&mut self, setting: &'static Setting, value: Value, origin: Origin) {
         if let Some(entry) = self.entries.iter_mut().find(|entry| entry.setting.key == setting.key) {
+            let value = match (&mut entry.value, value) {
+                // Rules of all layers count: who comes later must not lose what who came before forbade.
+                (Value::Rules(before), Value::Rules(mut more)) => {
+                    let mut all = std::mem::take(before);
+                    all.append(&mut more);
+                    Value::Rules(all)
+                }
+                (_, value) => value,
+            };
             (entry.value, entry.origin) = (value, origin);
         }
     }
@@ -210,7 +228,11 @@ impl std::default::Default for Config {
             value: setting.default_value(),
             origin: Origin { layer: Layer::BuiltIn, file: None, line: None },
         };
-        Self { entries: SETTINGS.iter().map(built_in).collect(), named: Vec::new() }
+        Self {
+            entries: SETTINGS.iter().map(built_in).collect(),
+            named: Vec::new(),
+            rule_problems: Vec::new(),
+        }
     }
 }
 

@@ -62,6 +62,7 @@ fn accepted(kind: Kind) -> Value {
         Kind::Money => json!({"type": "number", "minimum": 0}),
         Kind::Date => json!({"type": "string", "format": "date"}),
         Kind::Texts => json!({"type": "object", "additionalProperties": {"type": "string"}}),
+        Kind::Rules => json!({"type": "array", "items": {"type": "string", "minLength": 1}}),
         Kind::Directories => json!({"type": "array", "items": {"type": "string", "minLength": 1}}),
     }
 }
@@ -72,7 +73,8 @@ fn property(setting: &Setting) -> Value {
         Default::Unset => None,
         Default::Text(text) => Some(json!(text)),
         Default::Integer(number) => Some(json!(number)),
-        Default::NoDirectories => Some(json!([])),
+        Default::NoDirectories | Default::NoRules => Some(json!([])),
+        Default::Boolean(is) => Some(json!(is)),
     };
     if let Some(object) = property.as_object_mut() {
         object.insert("description".to_owned(), json!(setting.doc_en));

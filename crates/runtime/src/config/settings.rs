@@ -21,6 +21,8 @@ pub enum Default {
     Text(&'static str),
     Integer(i64),
     NoDirectories,
+    Boolean(bool),
+    NoRules,
 }
 
 /// All settings, in the order they are listed.
@@ -72,6 +74,102 @@ pub const SETTINGS: &[Setting] = &[
         env: "FUGATO_SKILLS_CHARACTER",
         doc_en: "the active character scope",
         doc_zh: "当前启用的角色作用域",
+    },
+    Setting {
+        key: "sandbox.backend",
+        kind: Kind::Choice(&["auto", "landlock", "bubblewrap", "none"]),
+        default: Default::Text("auto"),
+        env: "FUGATO_SANDBOX_BACKEND",
+        doc_en: "what closes in commands and scripts; `auto`: Landlock, else bubblewrap, else they are refused; `none`: nothing does",
+        doc_zh: "用什么隔离命令和脚本；`auto`：Landlock，否则 bubblewrap，再否则拒绝运行；`none`：不隔离",
+    },
+    Setting {
+        key: "sandbox.network",
+        kind: Kind::Boolean,
+        default: Default::Boolean(false),
+        env: "FUGATO_SANDBOX_NETWORK",
+        doc_en: "whether commands and scripts may use the network",
+        doc_zh: "命令和脚本是否可以使用网络",
+    },
+    Setting {
+        key: "sandbox.local_sockets",
+        kind: Kind::Boolean,
+        default: Default::Boolean(false),
+        env: "FUGATO_SANDBOX_LOCAL_SOCKETS",
+        doc_en: "whether they may talk to other programs of this machine through sockets (containers, the desktop, key agents)",
+        doc_zh: "是否可以通过套接字与本机其他程序通信（容器、桌面、密钥代理）",
+    },
+    Setting {
+        key: "sandbox.writable",
+        kind: Kind::Directories,
+        default: Default::NoDirectories,
+        env: "FUGATO_SANDBOX_WRITABLE",
+        doc_en: "directories they may also write, besides the project and the scratch directory",
+        doc_zh: "除项目和临时目录外还可写入的目录",
+    },
+    Setting {
+        key: "sandbox.readable",
+        kind: Kind::Directories,
+        default: Default::NoDirectories,
+        env: "FUGATO_SANDBOX_READABLE",
+        doc_en: "places they may read although secrets are usually kept there",
+        doc_zh: "通常存放机密但允许读取的位置",
+    },
+    Setting {
+        key: "sandbox.processes",
+        kind: Kind::Integer { min: 8, max: 1_000_000 },
+        default: Default::Integer(1024),
+        env: "FUGATO_SANDBOX_PROCESSES",
+        doc_en: "processes of one command at once; more end it",
+        doc_zh: "一条命令同时运行的进程数；超过即终止",
+    },
+    Setting {
+        key: "sandbox.memory_mb",
+        kind: Kind::Integer { min: 64, max: 16_000_000 },
+        default: Default::Unset,
+        env: "FUGATO_SANDBOX_MEMORY_MB",
+        doc_en: "memory of one command and everything it starts, in MiB; half of the machine's unless set",
+        doc_zh: "一条命令及其启动的全部进程的内存（MiB）；默认为本机内存的一半",
+    },
+    Setting {
+        key: "sandbox.file_mb",
+        kind: Kind::Integer { min: 1, max: 100_000_000 },
+        default: Default::Integer(16 * 1024),
+        env: "FUGATO_SANDBOX_FILE_MB",
+        doc_en: "largest file a command may write, in MiB",
+        doc_zh: "命令可写入的最大文件（MiB）",
+    },
+    Setting {
+        key: "permissions.mode",
+        kind: Kind::Choice(&["default", "accept-edits", "ask", "dont-ask", "read-only"]),
+        default: Default::Text("default"),
+        env: "FUGATO_PERMISSIONS_MODE",
+        doc_en: "calls of tools that no rule names: happen, ask except for reading and editing, ask except for reading, are refused except for reading, only reading at all",
+        doc_zh: "未被规则提及的工具调用：直接执行；读取和编辑之外需询问；读取之外需询问；读取之外拒绝；只允许读取",
+    },
+    Setting {
+        key: "permissions.allow",
+        kind: Kind::Rules,
+        default: Default::NoRules,
+        env: "FUGATO_PERMISSIONS_ALLOW",
+        doc_en: "calls that happen without asking, such as `Bash(git status:*)`; the rules of all layers count",
+        doc_zh: "无需询问即可执行的调用，如 `Bash(git status:*)`；各层规则都有效",
+    },
+    Setting {
+        key: "permissions.ask",
+        kind: Kind::Rules,
+        default: Default::NoRules,
+        env: "FUGATO_PERMISSIONS_ASK",
+        doc_en: "calls you are asked about first; the rules of all layers count, and win over `allow`",
+        doc_zh: "执行前需询问的调用；各层规则都有效，优先于 `allow`",
+    },
+    Setting {
+        key: "permissions.deny",
+        kind: Kind::Rules,
+        default: Default::NoRules,
+        env: "FUGATO_PERMISSIONS_DENY",
+        doc_en: "calls that are refused; the rules of all layers count, and win over `ask` and `allow`",
+        doc_zh: "被拒绝的调用；各层规则都有效，优先于 `ask` 和 `allow`",
     },
     Setting {
         key: "ui.ambiguous_width",
@@ -140,6 +238,11 @@ pub const SETTINGS: &[Setting] = &[
 ];
 
 impl Setting {
+    /// Whether a file that comes with a project may say it: not what would give commands more than the person gave.
+    pub fn is_for_projects(&self) -> bool {
+        !self.key.starts_with("sandbox.") && self.key != "permissions.allow"
+    }
+
     pub fn find(key: &str) -> Option<&'static Self> {
         SETTINGS.iter().find(|setting| setting.key == key)
     }
@@ -150,6 +253,8 @@ impl Setting {
             Default::Text(text) => Value::Text(text.to_owned()),
             Default::Integer(number) => Value::Integer(number),
             Default::NoDirectories => Value::Directories(Vec::new()),
+            Default::Boolean(is) => Value::Boolean(is),
+            Default::NoRules => Value::Rules(Vec::new()),
         }
     }
 }

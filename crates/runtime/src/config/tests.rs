@@ -170,6 +170,94 @@ fn the_schema_lists_every_setting() {
     assert_eq!(schema["properties"]["ui"]["properties"]["ambiguous_width"]["maximum"], 2);
 }
 
+#[test]
+fn a_project_may_forbid_more_and_never_give_more() {
+    use crate::sandbox::{Choice, Door};
+    use fugato_engine::permission::Mode;
+    let place = place();
+    place.write(
+        "fugato/config.toml",
+        "[permissions]\nmode = \"accept-edits\"\nallow = [\"Bash(git status:*)\"]\ndeny = [\"Bash(rm:*)\"]\n[sandbox]\nprocesses = 64\n",
+    );
+    place.write(
+        "repo/fugato.toml",
+        "[permissions]\nmode = \"default\"\nallow = [\"Bash\"]\nask = [\"Write\"]\ndeny = [\"Bash(git push:*)\"]\n[sandbox]\nbackend = \"none\"\nnetwork = true\n",
+    );
+    place.write("repo/fugato.local.toml", "sandbox.writable = [\"/\"]\npermissions.mode = \"ask\"\n");
+    let (config, diagnostics) = place.load(&[("FUGATO_PERMISSIONS_DENY", "WebFetch, Write(a,b)")], &[]);
+    let ignored: Vec<_> = diagnostics.iter().map(|d| (d.code, d.field.as_deref().unwrap())).collect();
+    let mut expected =
+        ["permissions.allow", "permissions.mode", "sandbox.backend", "sandbox.network", "sandbox.writable"]
+            .map(|key| (Code::F0406, key))
+            .to_vec();
+    expected.sort_unstable();
+    let mut sorted = ignored.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, expected, "{diagnostics:#?}");
+    let rules = config.permissions().unwrap();
+    let shown =
+        |rules: &[fugato_engine::permission::Rule]| rules.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(shown(&rules.allow), ["Bash(git status:*)"]);
+    assert_eq!(shown(&rules.ask), ["Write"]);
+    assert_eq!(shown(&rules.deny), ["Bash(rm:*)", "Bash(git push:*)", "WebFetch", "Write(a,b)"]);
+    assert_eq!(rules.mode, Mode::Ask, "stricter than the person's own");
+    let settings = config.sandbox_settings();
+    assert_eq!((settings.backend, settings.network, settings.processes), (Choice::Auto, Door::Closed, 64));
+    assert!(settings.writable.is_empty());
+    for (key, counts) in
+        [("sandbox.backend", false), ("permissions.allow", false), ("permissions.deny", true), ("lang", true)]
+    {
+        assert_eq!(
+            (config.counts_in(key, Layer::Local), config.counts_in(key, Layer::User)),
+            (counts, true),
+            "{key}"
+        );
+    }
+    let (config, _) =
+        place.load(&[("FUGATO_SANDBOX_BACKEND", "none"), ("FUGATO_SANDBOX_NETWORK", "true")], &[]);
+    assert_eq!(
+        (config.sandbox_settings().backend, config.sandbox_settings().network),
+        (Choice::None, Door::Open)
+    );
+}
+
+#[test]
+fn a_rule_that_does_not_read_is_pointed_at_and_no_rules_are_given_out() {
+    let place = place();
+    place.write("repo/fugato.toml", "[permissions]\ndeny = [\"Bash(rm:*)\", \"Bash(git\", 7]\n");
+    let (config, diagnostics) = place.load(&[], &[]);
+    let lines: Vec<_> = diagnostics.iter().map(|d| d.one_line(Lang::En)).collect();
+    assert!(
+        lines[0].contains("fugato.toml:2:32: permissions.deny: no permission rule: `(` without `)`"),
+        "{lines:?}"
+    );
+    assert!(lines[1].contains("fugato.toml:2:35: permissions.deny: found `7`"), "{lines:?}");
+    assert_eq!(config.permissions().unwrap_err().len(), 2);
+    place.write("repo/fugato.toml", "");
+    assert!(place.load(&[], &[]).0.permissions().is_ok());
+    for (env, text) in [("FUGATO_PERMISSIONS_MODE", "loose"), ("FUGATO_PERMISSIONS_DENY", "Bash(")] {
+        assert!(place.load(&[(env, text)], &[]).0.permissions().is_err(), "{env}");
+    }
+    place.write("fugato/config.toml", "permissions.deny = [\"Bash\"]\n[catalog\n");
+    assert!(place.load(&[], &[]).0.permissions().is_err(), "who knows what it forbade");
+}
+
+#[test]
+fn setting_a_rule_adds_it() {
+    let place = place();
+    let file = user_file(&place.places);
+    set(&file, "permissions.deny", "Bash(rm:*)").unwrap();
+    set(&file, "permissions.deny", "Bash(rm:*), Write(a,b)").unwrap();
+    assert_eq!(set(&file, "permissions.deny", "Bash(").unwrap_err().code, Code::F0403);
+    let rules = place.load(&[], &[]).0.permissions().unwrap();
+    assert_eq!(
+        rules.deny.iter().map(fugato_engine::permission::Rule::as_str).collect::<Vec<_>>(),
+        ["Bash(rm:*)", "Write(a,b)"]
+    );
+    set(&file, "sandbox.network", "true").unwrap();
+    assert!(fs::read_to_string(&file).unwrap().contains("network = true"));
+}
+
 proptest::proptest! {
     #[test]
     fn no_text_makes_reading_or_setting_panic(text in "(\\PC|\n|\\[|\\]|=|\"|lang|catalog|skills|\\.){0,60}") {

@@ -7,15 +7,19 @@ use super::ending::end_all;
 use super::group::Group;
 use super::launch::{Launched, launch};
 use super::procfs::{self, Stat};
-use super::{End, Note, Spec};
+use super::{End, Note, Spec, Together};
 use fugato_model::{Words, words};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
+
+/// Most commands are over by then and cost no look at all.
+const FIRST_LOOK: Duration = Duration::from_millis(100);
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// A running process as its caller holds it.
 #[derive(Debug)]
@@ -59,7 +63,7 @@ fn keep(launched: Launched, spec: &Spec, reply: oneshot::Sender<Result<Started, 
     let (tell_end, ended) = oneshot::channel();
     // If nobody waits any more, the returned value is dropped here and its leash ends the process.
     drop(reply.send(Ok(Started { leash: Leash(Arc::clone(&group)), stdin, stdout, stderr, ended })));
-    await_exit(leader);
+    let overrun = watch(&group, spec.together);
     settle(&group, spec.grace);
     let status = group.reap(|| child.wait());
     spec.log.tell(Note::Ended(&group.recorded));
@@ -73,7 +77,59 @@ fn keep(launched: Launched, spec: &Spec, reply: oneshot::Sender<Result<Started, 
             "无法等待该进程结束：{error}"
         )),
     };
-    drop(tell_end.send(end));
+    drop(tell_end.send(overrun.unwrap_or(end)));
+}
+
+/// Waits for the leader. When it and what is below it use more than they may together, everyone is ended at once.
+fn watch(group: &Group, together: Together) -> Option<End> {
+    if together == Together::default() {
+        await_exit(group.leader());
+        return None;
+    }
+    let mut pause = FIRST_LOOK;
+    while !has_ended(group.leader(), pause) {
+        let began = Instant::now();
+        if let Some(overrun) = overrun(group, together) {
+            group.kill();
+            await_exit(group.leader());
+            return Some(overrun);
+        }
+        // On a machine with very many processes a look takes long; it never takes more than a twentieth of a core.
+        pause = LOOK_EVERY.max(began.elapsed().saturating_mul(20));
+    }
+    // Where it could not be asked, it is waited for without a look.
+    await_exit(group.leader());
+    None
+}
+
+fn overrun(group: &Group, together: Together) -> Option<End> {
+    let members = members(group);
+    // The leader is not among them.
+    if together.processes.is_some_and(|most| members.len() as u64 >= most) {
+        return Some(End::ProcessLimit);
+    }
+    let own = procfs::private_memory(group.recorded.pid);
+    let below: u64 = members.iter().map(|stat| procfs::private_memory(stat.pid)).sum();
+    together.memory.is_some_and(|most| own.saturating_add(below) > most).then_some(End::MemoryLimit)
+}
+
+/// Whether the leader ended within this time; it is not reaped.
+fn has_ended(leader: Pid, within: Duration) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        use rustix::process::{PidfdFlags, pidfd_open};
+        if let Ok(handle) = pidfd_open(leader, PidfdFlags::empty()) {
+            let time = Timespec::try_from(within).ok();
+            return match poll(&mut [PollFd::new(&handle, PollFlags::IN)], time.as_ref()) {
+                Ok(ready) => ready > 0,
+                Err(error) => error != Errno::INTR,
+            };
+        }
+    }
+    std::thread::sleep(within);
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    !matches!(waitid(WaitId::Pid(leader), options), Ok(None))
 }
 
 /// Waits without reaping: as long as the dead leader is kept, its number and its group's number are ours.

@@ -1,5 +1,6 @@
 //! Building the command: session, death signal, limits and the mark. The one place with code between fork and exec.
 
+use super::fence::Gate;
 use super::{Spec, Streams, procfs};
 use fugato_model::{Words, words};
 use rustix::io::Errno;
@@ -57,7 +58,8 @@ pub(super) fn launch(spec: &Spec, takes_input: bool) -> Result<Launched, Words> 
         }
     };
     command.stdout(out_end).stderr(err_end);
-    prepare(&mut command, spec.memory_limit);
+    let gate = spec.fence.as_ref().map(|fence| fence.prepare()).transpose()?;
+    prepare(&mut command, spec, gate);
     let mut child = spawn(&mut command).map_err(failed)?;
     let stdin = child.stdin.take().map(OwnedFd::from);
     Ok(Launched { child, stdin, stdout: stdout.into(), stderr, mark })
@@ -108,14 +110,10 @@ fn chain(mark: &str) -> OsString {
 }
 
 #[expect(unsafe_code, reason = "`pre_exec` is the only way to run code between fork and exec")]
-fn prepare(command: &mut Command, memory_limit: Option<u64>) {
+fn prepare(command: &mut Command, spec: &Spec, gate: Option<Box<dyn Gate>>) {
     #[cfg(target_os = "linux")]
     let parent = rustix::process::getpid();
-    let limit = memory_limit.map(|bytes| {
-        let hard = getrlimit(Resource::Data).maximum;
-        let bytes = hard.map_or(bytes, |hard| hard.min(bytes));
-        Rlimit { current: Some(bytes), maximum: Some(bytes) }
-    });
+    let limits = limits(spec);
     let before_exec = move || {
         // A session of its own: one group to signal, and no terminal to ask passwords on.
         setsid()?;
@@ -128,16 +126,41 @@ fn prepare(command: &mut Command, memory_limit: Option<u64>) {
                 return Err(Errno::SRCH.into());
             }
         }
-        if let Some(limit) = limit {
-            setrlimit(Resource::Data, limit)?;
+        for (resource, limit) in limits.iter().flatten() {
+            setrlimit(*resource, *limit)?;
         }
-        Ok(())
+        // Last: behind the gate some of the above may not be allowed.
+        gate.as_ref().map_or(Ok(()), |gate| gate.pass())
     };
     // SAFETY: the closure makes plain system calls; it neither allocates, locks nor touches shared state.
     unsafe {
         command.pre_exec(before_exec);
     }
 }
+
+/// What the kernel itself holds to. A limit that is lower already stays.
+fn limits(spec: &Spec) -> [Option<(Resource, Rlimit)>; 4] {
+    let at_most = |resource: Resource, wanted: u64| {
+        let wanted = getrlimit(resource).maximum.map_or(wanted, |hard| hard.min(wanted));
+        (resource, Rlimit { current: Some(wanted), maximum: Some(wanted) })
+    };
+    // The kernel counts the threads of everything this user runs, so what runs already comes on top. It counts nothing
+    // for root: there the keeper's look is all there is.
+    let tasks = spec.together.processes.filter(|_| !rustix::process::getuid().is_root());
+    let tasks = tasks.map(|processes| {
+        procfs::tasks_of_user().saturating_add(processes.saturating_mul(THREADS_PER_PROCESS))
+    });
+    [
+        spec.memory_limit.map(|bytes| at_most(Resource::Data, bytes)),
+        spec.file_limit.map(|bytes| at_most(Resource::Fsize, bytes)),
+        tasks.map(|tasks| at_most(Resource::Nproc, tasks)),
+        // The memory of a program that broke is nothing to leave in a project.
+        spec.fence.is_some().then(|| at_most(Resource::Core, 0)),
+    ]
+}
+
+/// Compilers and interpreters start one thread per core or so; a limit on processes is not meant for them.
+const THREADS_PER_PROCESS: u64 = 8;
 
 /// A script that was just written may look busy while another thread of ours stands between fork and exec.
 fn spawn(command: &mut Command) -> io::Result<Child> {

@@ -4,6 +4,7 @@
 //! decided before. Every way to end is a value of [`End`]; dropping the future of [`run`] ends the processes too.
 
 mod ending;
+mod fence;
 mod group;
 mod keeper;
 mod launch;
@@ -18,8 +19,10 @@ mod tests;
 use fugato_model::Words;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+pub use fence::{Fence, Gate};
 pub use launch::find_program;
 pub use ledger::{record_in, sweep_dead_owners};
 pub use record::{Note, ProcessLog, Recorded};
@@ -42,11 +45,26 @@ pub struct Spec {
     pub time_limit: Duration,
     /// Bytes of both streams together; past it the processes are ended.
     pub output_limit: usize,
-    /// Bytes of private memory of each process (not of all together: that needs a control group).
+    /// Bytes of private memory of each process; the kernel holds to it.
     pub memory_limit: Option<u64>,
+    /// Of everything that runs below it, together: looked at several times a second, because only a control group
+    /// could hold to it exactly.
+    pub together: Together,
+    /// Bytes of the largest file it may write.
+    pub file_limit: Option<u64>,
+    /// Closes the process in before it does anything.
+    pub fence: Option<Arc<dyn Fence>>,
     /// Between asking (TERM) and forcing (KILL).
     pub grace: Duration,
     pub log: ProcessLog,
+}
+
+/// What a process and everything below it may use together; past it all of them are ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Together {
+    pub processes: Option<u64>,
+    /// Bytes of private memory.
+    pub memory: Option<u64>,
 }
 
 /// Where standard error goes.
@@ -72,6 +90,10 @@ pub enum End {
     TimedOut,
     Cancelled,
     OutputLimit,
+    /// More processes at once than [`Together::processes`].
+    ProcessLimit,
+    /// More memory than [`Together::memory`].
+    MemoryLimit,
     CouldNotStart(Words),
 }
 
@@ -97,6 +119,9 @@ impl Spec {
             time_limit: Duration::from_secs(120),
             output_limit: 16 << 20,
             memory_limit: None,
+            together: Together::default(),
+            file_limit: None,
+            fence: None,
             grace: Duration::from_secs(5),
             log: ProcessLog::default(),
         }

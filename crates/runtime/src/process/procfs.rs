@@ -11,6 +11,7 @@ pub(super) struct Stat {
     pub group: u32,
     pub session: u32,
     pub start: u64,
+    pub threads: u64,
 }
 
 impl Stat {
@@ -35,6 +36,7 @@ fn parse(pid: u32, line: &[u8]) -> Option<Stat> {
         group: fields.get(2)?.parse().ok()?,
         session: fields.get(3)?.parse().ok()?,
         start: fields.get(19)?.parse().ok()?,
+        threads: fields.get(17)?.parse().ok()?,
     })
 }
 
@@ -42,6 +44,29 @@ fn parse(pid: u32, line: &[u8]) -> Option<Stat> {
 pub(super) fn all() -> impl Iterator<Item = Stat> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter_map(stat)
+}
+
+/// Threads of everything this user runs.
+pub(super) fn tasks_of_user() -> u64 {
+    use std::os::unix::fs::MetadataExt as _;
+    let own = rustix::process::getuid().as_raw();
+    let is_own =
+        |stat: &Stat| std::fs::metadata(format!("/proc/{}", stat.pid)).is_ok_and(|about| about.uid() == own);
+    all().filter(is_own).map(|stat| stat.threads).sum()
+}
+
+/// Bytes of memory that are a process's own and in use.
+pub(super) fn private_memory(pid: u32) -> u64 {
+    let text = read(&format!("/proc/{pid}/statm"), 256).unwrap_or_default();
+    let pages: Vec<u64> = String::from_utf8_lossy(&text)
+        .split_ascii_whitespace()
+        .filter_map(|number| number.parse().ok())
+        .collect();
+    let own = match pages.as_slice() {
+        [_, resident, shared, ..] => resident.saturating_sub(*shared),
+        _ => 0,
+    };
+    own.saturating_mul(rustix::param::page_size() as u64)
 }
 
 /// The marks a process carries, if it may be asked: those of other users may not.
@@ -74,7 +99,7 @@ mod tests {
     #[test]
     fn a_name_with_brackets_and_spaces_does_not_confuse() {
         let line = b"7 (a) b (c) S 1 7 6 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4242 0 0";
-        let expected = Stat { pid: 7, state: b'S', group: 7, session: 6, start: 4242 };
+        let expected = Stat { pid: 7, state: b'S', group: 7, session: 6, start: 4242, threads: 1 };
         assert_eq!(parse(7, line), Some(expected));
         assert_eq!(parse(7, b"7 (a"), None);
         assert_eq!(parse(7, b"7 (a) S 1"), None);

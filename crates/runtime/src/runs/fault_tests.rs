@@ -168,7 +168,7 @@ async fn a_long_answer_that_finds_no_space_is_a_full_disk_and_the_run_says_so() 
 #[tokio::test]
 async fn when_a_session_fails_its_processes_are_stopped() {
     let bed = Bed::new();
-    let pid_file = bed.path("pid").display().to_string();
+    let pid_file = bed.path("project/pid").display().to_string();
     bed.script(
         "two",
         &format!("sleep 300 & echo $! > '{pid_file}.part'; mv '{pid_file}.part' '{pid_file}'; wait"),
@@ -183,7 +183,7 @@ async fn when_a_session_fails_its_processes_are_stopped() {
     let began = Instant::now();
     let driven = bed.create(store, bed.spec(nodes)).await.unwrap();
     assert!(matches!(store_error(&driven.end.unwrap_err()), StoreError::DiskFull { .. }));
-    let pid: u32 = std::fs::read_to_string(bed.path("pid")).unwrap().trim().parse().unwrap();
+    let pid: u32 = std::fs::read_to_string(bed.path("project/pid")).unwrap().trim().parse().unwrap();
     assert!(!is_alive(pid), "a process outlives its session");
     assert!(began.elapsed() < Duration::from_secs(60));
 }

@@ -7,6 +7,7 @@ use super::shelf::Shelf;
 use super::specs;
 use crate::models::{About, Delta, ModelRequest, Models, Retry, ToolChoice, Transcript, call_with_retries};
 use crate::process::{self, ProcessLog};
+use crate::sandbox::Sandbox;
 use crate::store::Store;
 use crate::tools::{self, ToolContext};
 use fugato_engine::{Access, AgentState, Completion, Effect, EffectKey, Names, Purpose, Run};
@@ -32,6 +33,8 @@ pub struct World {
     pub env: Vec<(OsString, OsString)>,
     /// The skills agents may read.
     pub shelf: Shelf,
+    /// Around every command and script.
+    sandbox: Arc<Sandbox>,
     /// Where long results go; set by the session.
     store: OnceLock<Store>,
     /// Conversations in the form they are sent; grows with each agent, rebuilt only when it was compacted.
@@ -73,6 +76,7 @@ impl World {
             scratch,
             env,
             shelf: Shelf::empty(),
+            sandbox: Arc::default(),
             store: OnceLock::new(),
             transcripts: Mutex::default(),
             specs: Mutex::default(),
@@ -83,6 +87,13 @@ impl World {
     #[must_use]
     pub fn with_skills(mut self, shelf: Shelf) -> Self {
         self.shelf = shelf;
+        self
+    }
+
+    /// Instead of the one that closes everything.
+    #[must_use]
+    pub fn with_sandbox(mut self, sandbox: Sandbox) -> Self {
+        self.sandbox = Arc::new(sandbox);
         self
     }
 
@@ -243,7 +254,8 @@ impl World {
             access,
             env: self.env.clone(),
             processes: self.processes.get().cloned().unwrap_or_default(),
-            ..ToolContext::default()
+            limits: self.sandbox.limits(),
+            wrapper: Some(self.sandbox.wrapper()),
         }
     }
 

@@ -150,6 +150,7 @@ fn started_as(old: &RunSpec, at: i64, rerun: &Rerun<'_>) -> Started {
         catalog: old.catalog.clone(),
         visible: old.visible.clone(),
         rates: rerun.rates.clone(),
+        permissions: old.permissions.clone(),
         moment: None,
         installed: rerun.installed.clone(),
     }

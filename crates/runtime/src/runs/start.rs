@@ -2,6 +2,7 @@
 
 use super::moment::Moment;
 use crate::{FileError, FoundSkill, Origin, SkillDir, read_phases};
+use fugato_engine::permission::Permissions;
 use fugato_engine::planner::{self, SubSkillFacts};
 use fugato_engine::{
     AgentType, EffectClass, GuideFacts, Limits, Plan, Rate, RunSpec, Setting, SkillPin, Work,
@@ -29,6 +30,8 @@ pub struct Started {
     pub visible: String,
     /// Prices of the models the run may call.
     pub rates: BTreeMap<String, Rate>,
+    /// What its agents may do.
+    pub permissions: Permissions,
     /// When it begins, and in which zone [default: now, here].
     pub moment: Option<Moment>,
     /// Skills that phases may name besides their own parts.
@@ -93,6 +96,7 @@ pub fn plan_run(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Di
         catalog: started.catalog.clone(),
         visible: started.visible.clone(),
         rates: started.rates.clone(),
+        permissions: started.permissions.clone(),
         digests,
         ..RunSpec::default()
     };
@@ -135,6 +139,7 @@ pub fn plan_task(task: Task, started: &Started) -> RunSpec {
         catalog: started.catalog.clone(),
         visible: started.visible.clone(),
         rates: started.rates.clone(),
+        permissions: started.permissions.clone(),
         types: task.types.into_iter().map(|kind| (kind.name.clone(), Arc::new(kind))).collect(),
         main_type: task.main_type,
         guide: if guide.is_empty() { about } else { format!("{about}\n\n{guide}") },

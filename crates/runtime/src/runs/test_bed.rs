@@ -1,4 +1,4 @@
-//! A small real run for tests: real store, real processes, a scripted model, and counters outside the state directory.
+//! A small real run for tests: real store, real processes, a scripted model, and counters in the project.
 
 use super::{Control, End, Notice, RunError, Session, World};
 use crate::models::{ModelSettings, Models};
@@ -49,18 +49,18 @@ impl Bed {
         self.path("state")
     }
 
-    /// A script that counts itself, outside the state directory, before anything else.
+    /// A script that counts itself, in the project, before anything else.
     pub fn script(&self, name: &str, body: &str) {
         let file = self.path("skill").join(name).join("main.sh");
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-        let counter = self.path("counter").display().to_string();
+        let counter = self.path("project/counter").display().to_string();
         std::fs::write(&file, format!("#!/bin/sh\necho {name} >> '{counter}'\n{body}\n")).unwrap();
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     /// How often a script was begun, ever.
     pub fn times(&self, name: &str) -> usize {
-        let counted = std::fs::read_to_string(self.path("counter")).unwrap_or_default();
+        let counted = std::fs::read_to_string(self.path("project/counter")).unwrap_or_default();
         counted.lines().filter(|line| *line == name).count()
     }
 

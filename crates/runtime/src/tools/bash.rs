@@ -91,6 +91,9 @@ fn answer(finished: Finished, time: Duration, context: &ToolContext) -> Result<T
         End::OutputLimit => {
             Some(format!("[ended: it wrote more than {} bytes]", context.limits.output_bytes))
         }
+        End::ProcessLimit | End::MemoryLimit => {
+            Some(format!("[ended: {}]", context.limits.overrun(&finished.end).en))
+        }
         End::CouldNotStart(words) => return Err(Failure::new(&words.en)),
     };
     let mut bytes = finished.stdout;

@@ -1,10 +1,10 @@
 //! Where a call happens and what it may use: roots, access, limits, environment.
 
-use crate::process::{ProcessLog, Spec};
-use fugato_model::Words;
+use crate::process::{End, ProcessLog, Spec, Together};
+use fugato_model::{Words, words};
 use std::ffi::OsString;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,6 +47,10 @@ pub struct ToolLimits {
     pub output_bytes: usize,
     /// Private memory of each process of a command.
     pub memory_bytes: Option<u64>,
+    /// Of a command and everything it starts, at once.
+    pub together: Together,
+    /// Of a file a command writes.
+    pub largest_file_bytes: Option<u64>,
     /// Of an answer; the rest goes to a blob.
     pub inline_bytes: usize,
     /// Of a file that is written or edited.
@@ -64,9 +68,27 @@ impl Default for ToolLimits {
             output_bytes: 16 << 20,
             // Enough for a linker or a test suite, less than what makes an ordinary machine swap.
             memory_bytes: Some(4 << 30),
+            together: Together::default(),
+            largest_file_bytes: None,
             inline_bytes: 16 << 10,
             file_bytes: 16 << 20,
             results: 1000,
+        }
+    }
+}
+
+impl ToolLimits {
+    /// Which limit on everything together was met.
+    pub(super) fn overrun(&self, end: &End) -> Words {
+        match end {
+            End::MemoryLimit => {
+                let mib = self.together.memory.unwrap_or_default() >> 20;
+                words!("it used more than {mib} MiB of memory", "内存用量超过 {mib} MiB")
+            }
+            _ => {
+                let most = self.together.processes.unwrap_or_default();
+                words!("it started more than {most} processes at once", "同时启动的进程超过 {most} 个")
+            }
         }
     }
 }
@@ -75,10 +97,13 @@ impl Default for ToolLimits {
 #[derive(Clone)]
 pub struct Wrapper(Arc<Wrap>);
 
-type Wrap = dyn Fn(Spec, &ToolContext) -> Result<Spec, Words> + Send + Sync;
+type Wrap = dyn Fn(Spec, &ToolContext, &[&Path]) -> Result<Spec, Words> + Send + Sync;
 
 impl Wrapper {
-    pub fn new(wrap: impl Fn(Spec, &ToolContext) -> Result<Spec, Words> + Send + Sync + 'static) -> Self {
+    /// Given the command, where it runs, and what it must be able to read besides.
+    pub fn new(
+        wrap: impl Fn(Spec, &ToolContext, &[&Path]) -> Result<Spec, Words> + Send + Sync + 'static,
+    ) -> Self {
         Self(Arc::new(wrap))
     }
 }
@@ -90,20 +115,35 @@ impl fmt::Debug for Wrapper {
 }
 
 impl ToolContext {
+    /// Makes the scratch directory when the first program needs it: most runs start none.
+    fn has_scratch(&self) -> bool {
+        use std::os::unix::fs::DirBuilderExt as _;
+        !self.scratch.as_os_str().is_empty()
+            && (self.scratch.is_dir()
+                || std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.scratch).is_ok())
+    }
+
     /// A process with the limits, the environment and the wrapper of this context.
-    pub(super) fn confined(&self, mut spec: Spec) -> Result<Spec, Words> {
+    pub(super) fn confined(&self, spec: Spec) -> Result<Spec, Words> {
+        self.confined_with(spec, &[])
+    }
+
+    /// The same, for a program that must be able to read these places wherever they are.
+    pub(super) fn confined_with(&self, mut spec: Spec, reads: &[&Path]) -> Result<Spec, Words> {
         spec.time_limit = self.limits.time;
         spec.output_limit = self.limits.output_bytes;
         spec.memory_limit = self.limits.memory_bytes;
+        spec.together = self.limits.together;
+        spec.file_limit = self.limits.largest_file_bytes;
         spec.grace = self.limits.grace;
         spec.log = self.processes.clone();
         let own = std::mem::replace(&mut spec.env, self.env.clone());
         spec.env.extend(own);
-        if self.scratch.is_dir() {
+        if self.has_scratch() {
             spec.env.push(("TMPDIR".into(), self.scratch.clone().into_os_string()));
         }
         match &self.wrapper {
-            Some(Wrapper(wrap)) => wrap(spec, self),
+            Some(Wrapper(wrap)) => wrap(spec, self, reads),
             None => Ok(spec),
         }
     }

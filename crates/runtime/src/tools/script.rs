@@ -32,6 +32,11 @@ pub enum ScriptFailure {
         entry: RelPath,
         bytes: usize,
     },
+    /// It and what it started had more processes, or more memory, than allowed.
+    Overrun {
+        entry: RelPath,
+        limit: Words,
+    },
     Cancelled,
 }
 
@@ -49,7 +54,7 @@ impl ScriptFailure {
             Self::Entry(_) => Some(Code::F0901),
             Self::CouldNotStart(_) => Some(Code::F0902),
             Self::Failed { .. } => Some(Code::F0903),
-            Self::TimedOut { .. } | Self::OutputLimit { .. } => Some(Code::F0904),
+            Self::TimedOut { .. } | Self::OutputLimit { .. } | Self::Overrun { .. } => Some(Code::F0904),
             Self::Cancelled => None,
         }
     }
@@ -79,6 +84,9 @@ impl ScriptFailure {
                 "the script `{entry}` wrote more than {bytes} bytes and was ended",
                 "脚本 `{entry}` 的输出超过 {bytes} 字节，已被终止"
             ),
+            Self::Overrun { entry, limit: Words { en, zh } } => {
+                words!("the script `{entry}` was ended: {en}", "脚本 `{entry}` 已被终止：{zh}")
+            }
             Self::Cancelled => words!("the script was cancelled", "脚本已被取消"),
         }
     }
@@ -111,7 +119,7 @@ pub async fn run(
     spec.args = args;
     spec.stdin = Some(arguments.to_string().into_bytes());
     spec.env.push((SKILL_DIR.into(), absolute(dir)));
-    let spec = context.confined(spec).map_err(ScriptFailure::CouldNotStart)?;
+    let spec = context.confined_with(spec, &[dir]).map_err(ScriptFailure::CouldNotStart)?;
     let finished = process::run(spec, cancel, &mut |_, _| {}).await;
     let failed =
         |end| ScriptFailure::Failed { entry: entry.clone(), end, last_line: last_line(&finished.stderr) };
@@ -124,6 +132,10 @@ pub async fn run(
         }
         End::OutputLimit => {
             Err(ScriptFailure::OutputLimit { entry: entry.clone(), bytes: context.limits.output_bytes })
+        }
+        End::ProcessLimit | End::MemoryLimit => {
+            let limit = context.limits.overrun(&finished.end);
+            Err(ScriptFailure::Overrun { entry: entry.clone(), limit })
         }
         End::Cancelled => Err(ScriptFailure::Cancelled),
         End::CouldNotStart(words) => Err(ScriptFailure::CouldNotStart(words)),

@@ -129,14 +129,15 @@ async fn what_is_left_in_the_background_ends_with_the_command() {
 #[tokio::test]
 async fn a_wrapper_is_put_around_every_command() {
     let mut project = Project::new();
-    project.context.wrapper = Some(Wrapper::new(|mut spec: Spec, _: &ToolContext| {
+    project.context.wrapper = Some(Wrapper::new(|mut spec: Spec, _: &ToolContext, _: &[&Path]| {
         let inner = std::mem::replace(&mut spec.program, "env".into());
         spec.args.splice(0..0, ["WRAPPED=yes".into(), inner]);
         Ok(spec)
     }));
     assert_eq!(project.done("Bash", json!({"command": "echo $WRAPPED"})).await, "yes\n");
-    project.context.wrapper =
-        Some(Wrapper::new(|_: Spec, _: &ToolContext| Err(words!("no sandbox here", "此处没有沙箱"))));
+    project.context.wrapper = Some(Wrapper::new(|_: Spec, _: &ToolContext, _: &[&Path]| {
+        Err(words!("no sandbox here", "此处没有沙箱"))
+    }));
     assert_eq!(project.refused("Bash", json!({"command": "touch x"})).await, "no sandbox here");
     assert!(!project.path("x").exists());
 }
