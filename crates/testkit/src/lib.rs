@@ -1,6 +1,7 @@
 //! Throw-away worlds for tests: a home, a project and the real binary, none of which can see the machine's own.
 
 mod env;
+pub mod mock_model;
 mod skills;
 
 pub use env::{Ran, TestEnv};
