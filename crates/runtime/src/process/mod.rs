@@ -42,6 +42,8 @@ pub struct Spec {
     pub time_limit: Duration,
     /// Bytes of both streams together; past it the processes are ended.
     pub output_limit: usize,
+    /// Bytes of each stream that [`Finished`] holds, from the beginning; whoever listens hears the rest all the same.
+    pub kept_limit: usize,
     /// Bytes of private memory of each process (not of all together: that needs a control group).
     pub memory_limit: Option<u64>,
     /// Between asking (TERM) and forcing (KILL).
@@ -96,6 +98,7 @@ impl Spec {
             streams: Streams::Separate,
             time_limit: Duration::from_secs(120),
             output_limit: 16 << 20,
+            kept_limit: usize::MAX,
             memory_limit: None,
             grace: Duration::from_secs(5),
             log: ProcessLog::default(),
@@ -118,7 +121,12 @@ pub async fn run(
         return finished(End::Cancelled, Vec::new(), Vec::new());
     }
     let stdin = spec.stdin.take();
-    let limits = listen::Limits { time: spec.time_limit, output: spec.output_limit, grace: spec.grace };
+    let limits = listen::Limits {
+        time: spec.time_limit,
+        output: spec.output_limit,
+        kept: spec.kept_limit,
+        grace: spec.grace,
+    };
     let started = match keeper::start(spec, stdin.is_some()).await {
         Ok(started) => started,
         Err(words) => return finished(End::CouldNotStart(words), Vec::new(), Vec::new()),
