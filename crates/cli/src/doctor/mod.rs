@@ -1,5 +1,6 @@
 //! `fugato doctor`: what this machine and project can do, and everything that is wrong, in one place.
 
+mod hosts;
 mod providers;
 
 use crate::app::{App, SkillSelection, env_var};
@@ -52,6 +53,8 @@ pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
         exports,
     ];
     findings.extend(models.findings());
+    let hosts = hosts::look(app);
+    findings.extend(hosts.findings());
     let failed = findings.iter().any(|finding| finding.health == Health::Error);
     if app.out.json {
         let lang = app.out.lang;
@@ -65,6 +68,7 @@ pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
             .collect();
         let mut document = serde_json::json!({
             "schema": "fugato.doctor/v1", "ok": !failed, "findings": items, "models": models.document(),
+            "hosts": hosts.document(),
         });
         if let (Some(rebuilt), Some(fields)) = (&rebuilt, document.as_object_mut()) {
             fields.insert("rebuilt".to_owned(), crate::rebuild::document(rebuilt, lang));

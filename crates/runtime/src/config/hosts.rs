@@ -95,6 +95,16 @@ mod tests {
     }
 
     #[test]
+    fn the_guides_settings_are_read_without_a_complaint() {
+        let guide = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/hosts.md");
+        let guide = std::fs::read_to_string(guide).unwrap();
+        let shown = guide.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+        let (config, problems) = load(shown, "");
+        assert!(problems.is_empty(), "{problems:?}");
+        assert_eq!(config.host_settings(Host::Claude).env, ["TEAM_KEY", "TEAM_REGION"]);
+    }
+
+    #[test]
     fn a_host_nobody_knows_is_told_with_the_one_that_was_meant() {
         let (_, problems) = load("[hosts.cloude]\nmodel = \"x\"\n", "");
         assert!(

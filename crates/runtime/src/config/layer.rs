@@ -220,8 +220,8 @@ impl Reading<'_> {
 
     fn untrusted(&mut self, key: &str, span: Range<usize>) {
         let message = words!(
-            "ignored: a file that comes with a project must not decide where your keys go",
-            "已忽略：随项目而来的文件不能决定密钥发往何处"
+            "ignored: a file that comes with a project must not decide what is started or where your keys go",
+            "已忽略：随项目而来的文件不能决定启动什么程序、密钥发往何处"
         );
         let own = "fugato config set --layer user";
         let diagnostic = Diagnostic::warning(Code::F0405, self.source.shown, message)

@@ -79,11 +79,32 @@ pub fn environment(
 
 /// What a host sets for its own children: fugato may run inside one, but the agent it starts is no part of it.
 fn is_about_a_parent(name: &str) -> bool {
-    const CLAUDE: &[&str] =
-        &["ENTRYPOINT", "SESSION_ID", "SSE_PORT", "CHILD_SESSION", "REMOTE", "TASK_LIST_ID", "AGENT"];
-    const CODEX: &[&str] = &["SANDBOX", "SANDBOX_NETWORK_DISABLED", "THREAD_ID", "CI", "MANAGED_BY_NPM"];
-    let is_one = |rest: Option<&str>, names: &[&str]| rest.is_some_and(|rest| names.contains(&rest));
-    is_one(name.strip_prefix("CLAUDE_CODE_"), CLAUDE) || is_one(name.strip_prefix("CODEX_"), CODEX)
+    const TOLD: &[&str] = &[
+        "CLAUDE_CODE_AGENT",
+        "CLAUDE_CODE_CHILD_SESSION",
+        "CLAUDE_CODE_ENTRYPOINT",
+        "CLAUDE_CODE_EXECPATH",
+        "CLAUDE_CODE_MESSAGING_SOCKET",
+        "CLAUDE_CODE_MESSAGING_TOKEN",
+        "CLAUDE_CODE_REMOTE",
+        "CLAUDE_CODE_SESSION_ATTENDED",
+        "CLAUDE_CODE_SESSION_ID",
+        "CLAUDE_CODE_SSE_PORT",
+        "CLAUDE_CODE_TASK_LIST_ID",
+        "CLAUDE_EFFORT",
+        "CLAUDE_PID",
+        "CODEX_APPLY_PATCH_PRESERVE_LINE_ENDINGS",
+        "CODEX_CI",
+        "CODEX_MANAGED_BY_NPM",
+        "CODEX_MANAGED_PACKAGE_ROOT",
+        "CODEX_SANDBOX",
+        "CODEX_SANDBOX_NETWORK_DISABLED",
+        "CODEX_SESSION_ID",
+        "CODEX_THREAD_ID",
+        "CODEX_TOOL_CALL_ID",
+        "CODEX_VERSION",
+    ];
+    TOLD.contains(&name)
 }
 
 #[cfg(test)]
@@ -111,6 +132,7 @@ mod tests {
         "TEAM_KEY",
         "CLAUDECODE",
         "CLAUDE_CODE_ENTRYPOINT",
+        "CLAUDE_CODE_MESSAGING_TOKEN",
         "CLAUDE_CONFIG_DIR",
         "CODEX_SANDBOX",
         "FUGATO_HOME",

@@ -114,9 +114,9 @@ pub fn missing(host: Host, program: &str) -> Words {
     let program = fugato_model::escape_for_terminal(program);
     words!(
         "{title} is not there: no program `{program}`; install it with `npm install -g {package}`, or name it with \
-         `fugato config set hosts.{name}.program /path/to/{name}`",
+         `fugato config set --layer user hosts.{name}.program /path/to/{name}`",
         "找不到 {title}：没有程序 `{program}`；用 `npm install -g {package}` 安装，或用 \
-         `fugato config set hosts.{name}.program /path/to/{name}` 指定"
+         `fugato config set --layer user hosts.{name}.program /path/to/{name}` 指定"
     )
 }
 

@@ -1,6 +1,7 @@
 //! Small programs that misbehave in one way each, and the real ones against a mock model.
 
 mod fake;
+mod owned;
 mod real_claude;
 mod real_codex;
 mod streams;
@@ -10,7 +11,9 @@ use std::sync::{Arc, Mutex};
 
 /// A home, a project and a place for throw-away files; none of them the machine's own.
 struct Room {
-    dir: tempfile::TempDir,
+    root: PathBuf,
+    /// Removes it; a process that was told of a room leaves that to who made it.
+    _own: Option<tempfile::TempDir>,
 }
 
 impl Room {
@@ -20,11 +23,16 @@ impl Room {
         for name in ["home", "codex", "project", "tmp"] {
             std::fs::create_dir(dir.path().join(name)).unwrap();
         }
-        Self { dir }
+        let root = dir.path().canonicalize().unwrap();
+        Self { root, _own: Some(dir) }
+    }
+
+    fn at(root: PathBuf) -> Self {
+        Self { root, _own: None }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.dir.path().canonicalize().unwrap().join(name)
+        self.root.join(name)
     }
 
     fn env(&self, more: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
@@ -138,6 +146,17 @@ fn left(marks: &Mutex<Vec<String>>) -> Vec<String> {
         }
     }
     found
+}
+
+/// Living processes whose environment knows the room.
+fn in_room(room: &Room) -> Vec<String> {
+    let needle = format!("HOME={}", room.path("home").display());
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let knows = entries.filter(|entry| {
+        let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == needle.as_bytes())
+    });
+    knows.map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default()).collect()
 }
 
 /// Living processes that were started with this argument.

@@ -8,10 +8,10 @@ use serde_json::json;
 const KEY: &str = "sk-dummy-of-a-test";
 const MODEL: &str = "claude-sonnet-4-5";
 
-fn claude(room: &Room, model: &MockModel, prompt: &str) -> HostTask {
+pub(super) fn claude(room: &Room, address: &str, prompt: &str) -> HostTask {
     let mut task = room.task(Host::Claude, host_program("claude"), prompt);
     task.env = room.env(&[
-        ("ANTHROPIC_BASE_URL", &model.address()),
+        ("ANTHROPIC_BASE_URL", address),
         ("ANTHROPIC_API_KEY", KEY),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ("DISABLE_TELEMETRY", "1"),
@@ -49,7 +49,7 @@ fn writes(room: &Room) -> Vec<Rule> {
 async fn claude_does_a_task_and_its_stream_becomes_events() {
     let room = Room::new();
     let model = MockModel::start(writes(&room));
-    let mut task = claude(&room, &model, "a quokka wants a file");
+    let mut task = claude(&room, &model.address(), "a quokka wants a file");
     task.system = "always be a wombat".to_owned();
     let (end, events) = run_all(task).await;
     assert_eq!((&end.end, end.text.as_str()), (&Ending::Done, "It is written."), "{events:?}");
@@ -82,7 +82,7 @@ async fn claude_with_read_only_access_changes_nothing() {
         Rule::on("quokka", [Say::text("I could not.")]),
     ];
     let model = MockModel::start(rules);
-    let mut task = claude(&room, &model, "a quokka wants a file");
+    let mut task = claude(&room, &model.address(), "a quokka wants a file");
     task.access = Access::ReadOnly;
     let (end, events) = run_all(task).await;
     assert_eq!((&end.end, end.text.as_str()), (&Ending::Done, "I could not."), "{events:?}");
@@ -100,13 +100,13 @@ async fn claude_cancelled_in_a_long_command_leaves_no_process() {
         "quokka",
         [Say::text("It takes long."), Say::call("Bash", json!({"command": command, "description": "wait"}))],
     )]);
-    let mut task = claude(&room, &model, "a quokka waits");
+    let mut task = claude(&room, &model.address(), "a quokka waits");
     task.tools.approved = vec!["Bash".to_owned()];
     let (log, marks) = marked();
     task.log = log;
     let (end, events) = cancelled_in_a_command(&room, task).await;
     assert_eq!(end.end, Ending::Cancelled, "{events:?}");
-    assert_eq!(left(&marks), Vec::<String>::new());
+    assert_eq!((left(&marks), in_room(&room)), Default::default());
     assert_eq!(started_with("312.4711") + started_with("312.4712"), 0);
     assert_eq!(calls(&events), [("Bash".to_owned(), true)]);
     assert_eq!((end.text.as_str(), end.session.is_some()), ("It takes long.", true));
@@ -119,8 +119,8 @@ async fn claude_goes_on_with_a_session_and_counts_only_what_is_new() {
         Rule::on("numbat", [Say::text("Again.")]),
         Rule::on("quokka", [Say::text("Once.")]),
     ]);
-    let (first, _) = run_all(claude(&room, &model, "a quokka comes")).await;
-    let mut task = claude(&room, &model, "a numbat follows");
+    let (first, _) = run_all(claude(&room, &model.address(), "a quokka comes")).await;
+    let mut task = claude(&room, &model.address(), "a numbat follows");
     task.resume = first.session.clone();
     let (second, _) = run_all(task).await;
     assert_eq!((first.text.as_str(), second.text.as_str()), ("Once.", "Again."), "{second:?}");
@@ -135,7 +135,7 @@ async fn claude_goes_on_with_a_session_and_counts_only_what_is_new() {
 async fn claude_says_why_when_the_model_fails_or_the_session_is_unknown() {
     let room = Room::new();
     let model = MockModel::start(vec![Rule::always([Say::Status(500)])]);
-    let (end, events) = run_all(claude(&room, &model, "a quokka fails")).await;
+    let (end, events) = run_all(claude(&room, &model.address(), "a quokka fails")).await;
     let words = failure(&end);
     assert!(words.en.contains("500") && words.zh.starts_with("Claude Code："), "{words:?}");
     assert!(
@@ -143,7 +143,7 @@ async fn claude_says_why_when_the_model_fails_or_the_session_is_unknown() {
         "{events:?}"
     );
     assert_eq!((end.usage, end.micro_usd), (Usage::default(), None));
-    let mut task = claude(&room, &model, "a quokka returns");
+    let mut task = claude(&room, &model.address(), "a quokka returns");
     let id = "32697d46-4f9f-42a7-969b-74229c6fe2d0".to_owned();
     task.resume = Some(HostSession { id, ..HostSession::default() });
     let (end, _) = run_all(task).await;
@@ -154,7 +154,7 @@ async fn claude_says_why_when_the_model_fails_or_the_session_is_unknown() {
 async fn claude_stops_at_its_turn_limit() {
     let room = Room::new();
     let model = MockModel::start(writes(&room));
-    let mut task = claude(&room, &model, "a quokka wants a file");
+    let mut task = claude(&room, &model.address(), "a quokka wants a file");
     task.max_turns = Some(1);
     let (end, _) = run_all(task).await;
     assert_eq!((end.end, end.steps), (Ending::TurnLimit, 1));
@@ -165,7 +165,7 @@ async fn claude_stops_at_its_turn_limit() {
 async fn claude_on_a_model_that_never_answers_ends_at_the_time_limit() {
     let room = Room::new();
     let model = MockModel::start(vec![Rule::always([Say::text("I begin"), Say::Hang])]);
-    let mut task = claude(&room, &model, "a quokka waits");
+    let mut task = claude(&room, &model.address(), "a quokka waits");
     task.limits.time = Duration::from_secs(15);
     let (log, marks) = marked();
     task.log = log;

@@ -7,11 +7,10 @@ use serde_json::json;
 
 const KEY: &str = "sk-dummy-of-a-test";
 
-fn codex(room: &Room, model: &MockModel, prompt: &str) -> HostTask {
+pub(super) fn codex(room: &Room, address: &str, prompt: &str) -> HostTask {
     let settings = format!(
         "model_provider = \"mock\"\nmodel = \"mock-1\"\n[analytics]\nenabled = false\n[model_providers.mock]\nname = \"mock\"\n\
-         base_url = \"{}/v1\"\nwire_api = \"responses\"\nenv_key = \"OPENAI_API_KEY\"\nrequest_max_retries = 1\nstream_max_retries = 1\n",
-        model.address()
+         base_url = \"{address}/v1\"\nwire_api = \"responses\"\nenv_key = \"OPENAI_API_KEY\"\nrequest_max_retries = 1\nstream_max_retries = 1\n"
     );
     std::fs::write(room.path("codex/config.toml"), settings).unwrap();
     let mut task = room.task(Host::Codex, host_program("codex"), prompt);
@@ -44,7 +43,7 @@ fn writes() -> Vec<Rule> {
 async fn codex_does_a_task_and_its_stream_becomes_events() {
     let room = Room::new();
     let model = MockModel::start(writes());
-    let mut task = codex(&room, &model, "a quokka wants a file");
+    let mut task = codex(&room, &model.address(), "a quokka wants a file");
     task.system = "always be a \"wombat\"\n\\ 世界".to_owned();
     task.model = Some("mock-2".to_owned());
     let (end, events) = run_all(task).await;
@@ -66,7 +65,7 @@ async fn codex_does_a_task_and_its_stream_becomes_events() {
 async fn codex_with_read_only_access_changes_nothing() {
     let room = Room::new();
     let model = MockModel::start(writes());
-    let mut task = codex(&room, &model, "a quokka wants a file");
+    let mut task = codex(&room, &model.address(), "a quokka wants a file");
     task.access = Access::ReadOnly;
     let (end, events) = run_all(task).await;
     assert_eq!(end.end, Ending::Done, "{events:?}");
@@ -87,12 +86,12 @@ async fn codex_cancelled_in_a_long_command_leaves_no_process() {
         // Codex gives the model an answer while the command goes on; the model waits for it.
         Rule::on("quokka", [Say::Hang]),
     ]);
-    let mut task = codex(&room, &model, "a quokka waits");
+    let mut task = codex(&room, &model.address(), "a quokka waits");
     let (log, marks) = marked();
     task.log = log;
     let (end, events) = cancelled_in_a_command(&room, task).await;
     assert_eq!(end.end, Ending::Cancelled, "{events:?}");
-    assert_eq!(left(&marks), Vec::<String>::new());
+    assert_eq!((left(&marks), in_room(&room)), Default::default());
     assert_eq!(started_with("311.4711") + started_with("311.4712"), 0);
     assert_eq!(calls(&events), [("Bash".to_owned(), true)]);
     assert_eq!((end.text.as_str(), end.session.is_some()), ("It takes long.", true));
@@ -105,8 +104,8 @@ async fn codex_goes_on_with_a_session_and_counts_only_what_is_new() {
         Rule::on("numbat", [Say::text("Again.")]),
         Rule::on("quokka", [Say::text("Once.")]),
     ]);
-    let (first, _) = run_all(codex(&room, &model, "a quokka comes")).await;
-    let mut task = codex(&room, &model, "a numbat follows");
+    let (first, _) = run_all(codex(&room, &model.address(), "a quokka comes")).await;
+    let mut task = codex(&room, &model.address(), "a numbat follows");
     task.resume = first.session.clone();
     let (second, _) = run_all(task).await;
     assert_eq!((first.text.as_str(), second.text.as_str()), ("Once.", "Again."), "{second:?}");
@@ -121,7 +120,7 @@ async fn codex_goes_on_with_a_session_and_counts_only_what_is_new() {
 async fn codex_says_why_when_the_model_fails_or_the_session_is_unknown() {
     let room = Room::new();
     let model = MockModel::start(vec![Rule::always([Say::Status(500)])]);
-    let (end, events) = run_all(codex(&room, &model, "a quokka fails")).await;
+    let (end, events) = run_all(codex(&room, &model.address(), "a quokka fails")).await;
     let words = failure(&end);
     assert!(words.en.starts_with("Codex: ") && words.zh.starts_with("Codex："), "{words:?}");
     assert!(
@@ -129,7 +128,7 @@ async fn codex_says_why_when_the_model_fails_or_the_session_is_unknown() {
         "{events:?}"
     );
     assert_eq!(end.usage, Usage::default());
-    let mut task = codex(&room, &model, "a quokka returns");
+    let mut task = codex(&room, &model.address(), "a quokka returns");
     let id = "01a1e28d-0000-7153-a6be-bfa9da72e89b".to_owned();
     task.resume = Some(HostSession { id, ..HostSession::default() });
     let (end, _) = run_all(task).await;
@@ -140,7 +139,7 @@ async fn codex_says_why_when_the_model_fails_or_the_session_is_unknown() {
 async fn codex_stops_at_its_turn_limit() {
     let room = Room::new();
     let model = MockModel::start(vec![Rule::on("quokka", [command("true")])]);
-    let mut task = codex(&room, &model, "a quokka never ends");
+    let mut task = codex(&room, &model.address(), "a quokka never ends");
     task.max_turns = Some(2);
     let (end, _) = run_all(task).await;
     assert_eq!((end.end, end.steps), (Ending::TurnLimit, 3));
