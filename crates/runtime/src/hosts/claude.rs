@@ -102,6 +102,10 @@ fn available(task: &HostTask) -> Option<Vec<&str>> {
 pub(super) struct Stream {
     /// Tokens by message: the beginning of a message tells its input, its end the output.
     messages: BTreeMap<String, Usage>,
+    /// What the results so far told. There are several when work in the background comes back.
+    settled: Usage,
+    /// `None` inside: one of them was unknown.
+    cost: Option<Option<u64>>,
     current: String,
     /// Whether this message's text came in pieces already.
     was_streamed: bool,
@@ -115,7 +119,7 @@ impl Reader for Stream {
             Some("stream_event") if parent.is_none() => self.piece(line, story),
             Some("assistant") => self.assistant(line, parent, story),
             Some("user") => results(line, story),
-            Some("result") => result(line, story),
+            Some("result") => self.result(line, story),
             _ => {}
         }
     }
@@ -127,6 +131,8 @@ impl Stream {
             Some("message_start") => {
                 self.current = text(line, "/event/message/id").unwrap_or_default().to_owned();
                 self.was_streamed = false;
+                // What was said before is not the last word.
+                story.verdict = None;
                 story.text.clear();
                 story.steps = story.steps.saturating_add(1);
                 self.count(at(line, "/event/message/usage"), story);
@@ -153,7 +159,7 @@ impl Stream {
             cache_write_tokens: counted.cache_write_tokens.or(known.cache_write_tokens),
         };
         let sum = self.messages.values().copied().fold(Usage::default(), Usage::plus);
-        story.used(sum);
+        story.used(self.settled.plus(sum));
     }
 
     fn assistant(&mut self, line: &Value, parent: Option<&str>, story: &mut Story) {
@@ -174,14 +180,59 @@ impl Stream {
             }
         }
     }
+
+    fn result(&mut self, line: &Value, story: &mut Story) {
+        story.session(text(line, "/session_id"));
+        story.verdict = Some(verdict(line));
+        let said = text(line, "/result").unwrap_or_default();
+        if story.verdict == Some(Verdict::Done) && !said.is_empty() {
+            said.clone_into(&mut story.text);
+        }
+        if story.steps == 0 {
+            let turns = number(line, "/num_turns").and_then(|turns| u32::try_from(turns).ok());
+            story.steps = turns.unwrap_or(0);
+        }
+        self.settle(line, story);
+    }
+
+    /// Tokens and cost of everything since the last result, agents it started and small calls on the side included.
+    fn settle(&mut self, line: &Value, story: &mut Story) {
+        let by_model =
+            at(line, "/model_usage_since_last_result").as_object().filter(|models| !models.is_empty());
+        let own = if let Some(models) = by_model {
+            let (usage, cost) = by_models(models.values());
+            let before = self.cost.unwrap_or(Some(0));
+            self.cost = Some(before.zip(cost).map(|(before, cost)| before.saturating_add(cost)));
+            usage
+        } else {
+            let usage = tokens(at(line, "/usage"));
+            // An error before the first answer reports zeros: nothing was used, and nothing is known.
+            if usage.output_tokens.is_none_or(|output| output == 0) {
+                return;
+            }
+            // Versions without counts by result reckon the cost of this process.
+            self.cost = Some(at(line, "/total_cost_usd").as_f64().and_then(micro_usd));
+            usage
+        };
+        self.settled = self.settled.plus(own);
+        self.messages.clear();
+        story.used(self.settled);
+        story.micro_usd = self.cost.flatten();
+    }
 }
 
 fn system(line: &Value, story: &mut Story) {
     story.session(text(line, "/session_id"));
-    if text(line, "/subtype") == Some("api_retry") {
-        let (attempt, most) = (at(line, "/attempt"), at(line, "/max_retries"));
-        let why = text(line, "/error").unwrap_or("error");
-        story.notice(&format!("retry {attempt} of {most}: {why} ({})", at(line, "/error_status")));
+    match text(line, "/subtype") {
+        Some("api_retry") => {
+            let (attempt, most) = (at(line, "/attempt"), at(line, "/max_retries"));
+            let why = text(line, "/error").unwrap_or("error");
+            story.notice(&format!("retry {attempt} of {most}: {why} ({})", at(line, "/error_status")));
+        }
+        Some("background_tasks_changed") => {
+            story.has_background = at(line, "/tasks").as_array().is_some_and(|tasks| !tasks.is_empty());
+        }
+        _ => {}
     }
 }
 
@@ -207,47 +258,28 @@ fn flat(content: &Value) -> String {
     }
 }
 
-fn result(line: &Value, story: &mut Story) {
-    story.session(text(line, "/session_id"));
-    let said = text(line, "/result").unwrap_or_default();
+fn verdict(line: &Value) -> Verdict {
     let is_error = at(line, "/is_error").as_bool().unwrap_or(false);
-    let why = || {
-        let errors = at(line, "/errors").as_array().into_iter().flatten().filter_map(Value::as_str);
-        let errors: Vec<&str> = errors.collect();
-        let words = if errors.is_empty() { said.to_owned() } else { errors.join("; ") };
-        if words.is_empty() { text(line, "/subtype").unwrap_or("error").to_owned() } else { words }
-    };
-    story.verdict = Some(match text(line, "/subtype") {
-        Some("error_max_turns") => Verdict::TurnLimit,
-        Some("success") if !is_error => Verdict::Done,
-        _ => Verdict::Failed(why()),
-    });
-    if !is_error && !said.is_empty() {
-        said.clone_into(&mut story.text);
+    match text(line, "/subtype") {
+        Some("error_max_turns") => return Verdict::TurnLimit,
+        Some("success") if !is_error => return Verdict::Done,
+        _ => {}
     }
-    if let Some(turns) = number(line, "/num_turns").and_then(|turns| u32::try_from(turns).ok()) {
-        // It counts the turn it was not allowed to begin.
-        story.steps = if story.steps == 0 { turns } else { story.steps };
-    }
-    count(line, story);
+    let errors = at(line, "/errors").as_array().into_iter().flatten().filter_map(Value::as_str);
+    let errors: Vec<&str> = errors.collect();
+    let said = text(line, "/result").filter(|said| !said.is_empty());
+    Verdict::Failed(match said {
+        _ if !errors.is_empty() => errors.join("; "),
+        Some(said) => said.to_owned(),
+        None => text(line, "/subtype").unwrap_or("error").to_owned(),
+    })
 }
 
-/// Tokens and cost of everything since the last result, agents it started and small calls on the side included.
-fn count(line: &Value, story: &mut Story) {
-    let by_model = at(line, "/model_usage_since_last_result").as_object().filter(|models| !models.is_empty());
-    let Some(models) = by_model else {
-        let usage = tokens(at(line, "/usage"));
-        // An error before the first answer reports zeros: nothing was used, and nothing is known.
-        if usage.output_tokens.is_some_and(|output| output > 0) {
-            story.used(usage);
-            // Versions that do not count by result reckon the cost of this call alone; later ones of the conversation.
-            story.micro_usd = at(line, "/total_cost_usd").as_f64().and_then(micro_usd);
-        }
-        return;
-    };
+/// Tokens of all models together, and what they cost if every price is known.
+fn by_models<'a>(models: impl Iterator<Item = &'a Value>) -> (Usage, Option<u64>) {
     let mut sum = Usage::default();
     let mut cost = Some(0_u64);
-    for used in models.values() {
+    for used in models {
         let (read, written) =
             (number(used, "/cacheReadInputTokens"), number(used, "/cacheCreationInputTokens"));
         let cached = read.unwrap_or(0).saturating_add(written.unwrap_or(0));
@@ -262,8 +294,7 @@ fn count(line: &Value, story: &mut Story) {
         let own = at(used, "/costUSD").as_f64().and_then(micro_usd).filter(|_| is_known);
         cost = cost.zip(own).map(|(sum, own)| sum.saturating_add(own));
     }
-    story.used(sum);
-    story.micro_usd = cost;
+    (sum, cost)
 }
 
 /// It tells input without what was cached; ours is with it, as everybody else's.

@@ -2,18 +2,19 @@
 
 use super::lines::Lines;
 use super::stream::{Reader, Story, Verdict};
-use super::{Ending, Host, HostEnd, HostEvent, HostSession, HostTask, claude, codex, find};
+use super::{Ending, Host, HostEnd, HostEvent, HostLimits, HostSession, HostTask, claude, codex, find};
 use crate::process::{self, CancelToken, End, Finished, Spec, Stream};
 use fugato_model::{Words, words};
 use serde_json::Value;
 use std::io::Write as _;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// One argument of a Linux program holds 128 KiB; past half of that a long text goes another way.
 const LONGEST_ARGUMENT: usize = 64 << 10;
 /// The end of standard error is where the sentence that matters stands.
 const TAIL_BYTES: usize = 16 << 10;
+/// How often we look whether a host that has finished is still silent.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 pub(super) async fn run(
     task: HostTask,
@@ -36,7 +37,7 @@ pub(super) async fn run(
             Stream::Err => listening.overhear(bytes),
         };
         let running = process::run(prepared.spec, stop.clone(), &mut on_output);
-        let silence = last_word.silence(task.limits.linger);
+        let silence = last_word.silence();
         tokio::pin!(running);
         tokio::select! {
             finished = &mut running => finished,
@@ -115,6 +116,7 @@ struct Listening<'a> {
     max_turns: Option<u32>,
     stop: CancelToken,
     last_word: LastWord,
+    limits: HostLimits,
     tail: Vec<u8>,
     on_event: &'a mut (dyn FnMut(HostEvent) + Send),
 }
@@ -139,7 +141,8 @@ impl<'a> Listening<'a> {
             story,
             max_turns,
             stop,
-            last_word: LastWord::default(),
+            last_word: LastWord::new(),
+            limits: task.limits,
             tail: Vec::new(),
             on_event,
         }
@@ -172,7 +175,9 @@ impl<'a> Listening<'a> {
     }
 
     fn settle(&mut self) {
-        self.last_word.heard(self.story.verdict.is_some());
+        let patience = if self.story.has_background { self.limits.background } else { self.limits.linger };
+        let is_last = self.story.verdict.is_some();
+        self.last_word.until(is_last.then(|| Instant::now().checked_add(patience)).flatten());
         for event in self.story.events.drain(..) {
             (self.on_event)(event);
         }
@@ -190,42 +195,27 @@ fn understand(reader: &mut dyn Reader, line: &[u8], story: &mut Story) {
     }
 }
 
-/// When the host last said something after its last word.
-#[derive(Clone, Default)]
-struct LastWord {
-    /// Milliseconds since `began`, plus one; 0: the last word was not said yet.
-    at: std::sync::Arc<AtomicU64>,
-    began: Began,
-}
-
-#[derive(Clone, Copy)]
-struct Began(Instant);
-
-impl Default for Began {
-    fn default() -> Self {
-        Self(Instant::now())
-    }
-}
+/// Until when the host may stay silent, once its last word was said.
+#[derive(Clone, Debug)]
+struct LastWord(std::sync::Arc<std::sync::Mutex<Option<Instant>>>);
 
 impl LastWord {
-    fn now(&self) -> u64 {
-        u64::try_from(self.began.0.elapsed().as_millis()).unwrap_or(u64::MAX - 1).saturating_add(1)
+    fn new() -> Self {
+        Self(std::sync::Arc::default())
     }
 
-    fn heard(&self, was_last: bool) {
-        self.at.store(if was_last { self.now() } else { 0 }, Ordering::Release);
+    fn until(&self, deadline: Option<Instant>) {
+        *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = deadline;
     }
 
-    /// Comes when nothing more was heard for so long.
-    async fn silence(&self, linger: Duration) {
-        let look = (linger / 10).clamp(Duration::from_millis(10), Duration::from_secs(1));
-        let most = u64::try_from(linger.as_millis()).unwrap_or(u64::MAX);
+    /// Comes when that is over.
+    async fn silence(&self) {
         loop {
-            tokio::time::sleep(look).await;
-            let at = self.at.load(Ordering::Acquire);
-            if at > 0 && self.now().saturating_sub(at) >= most {
+            let deadline = *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return;
             }
+            tokio::time::sleep(LOOK_EVERY).await;
         }
     }
 }

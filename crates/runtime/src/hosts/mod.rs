@@ -149,8 +149,10 @@ pub struct HostLimits {
     pub time: Duration,
     /// Between asking it to end and forcing it.
     pub grace: Duration,
-    /// How long it may stay silent after its last word was said: some stay for work in the background.
+    /// How long it may stay silent after its last word was said.
     pub linger: Duration,
+    /// The same while it tells of work of its own in the background: what that brings may be worth another word.
+    pub background: Duration,
     /// Of everything it prints.
     pub output_bytes: usize,
     /// Of one line: a longer one is passed over, with a notice.
@@ -163,6 +165,7 @@ impl Default for HostLimits {
             time: Duration::from_secs(3600),
             grace: Duration::from_secs(5),
             linger: Duration::from_secs(30),
+            background: Duration::from_secs(600),
             // Hours of streamed text with every tool result in it stay below.
             output_bytes: 1 << 30,
             // A screenshot in a result is a few megabytes of base64.

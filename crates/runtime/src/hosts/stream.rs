@@ -40,6 +40,8 @@ pub(super) struct Story {
     pub before: HostSession,
     /// The last error the host told of, should it end without a verdict.
     pub last_error: Option<String>,
+    /// The host tells of work in the background and waits for it.
+    pub has_background: bool,
     /// Lines that are no objects.
     pub garbage: u32,
 }

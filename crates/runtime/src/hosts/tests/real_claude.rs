@@ -173,3 +173,22 @@ async fn claude_on_a_model_that_never_answers_ends_at_the_time_limit() {
     assert_eq!((end.end, end.text.as_str()), (Ending::TimedOut, "I begin"));
     assert_eq!(left(&marks), Vec::<String>::new());
 }
+
+#[tokio::test]
+async fn claude_waits_for_its_work_in_the_background_and_all_its_answers_count() {
+    let room = Room::new();
+    let command = json!({"command": "sleep 3", "description": "wait", "run_in_background": true});
+    let model = MockModel::start(vec![
+        Rule::on("task-notification", [Say::text("It is over.")]),
+        Rule::on("quokka", [Say::call("Bash", command)]).after(0),
+        Rule::on("quokka", [Say::text("It runs.")]),
+    ]);
+    let mut task = claude(&room, &model.address(), "a quokka waits");
+    task.tools.approved = vec!["Bash".to_owned()];
+    // Shorter than the work: only what the host tells of it keeps it alive.
+    task.limits.linger = Duration::from_secs(2);
+    let (end, events) = run_all(task).await;
+    assert_eq!((&end.end, end.text.as_str()), (&Ending::Done, "It is over."), "{events:?}");
+    assert_eq!(said(&events), "It runs.It is over.");
+    assert_eq!((end.usage, end.steps), (used(3), 3));
+}

@@ -130,6 +130,20 @@ fn items_of_codex_are_calls_in_our_words() {
 }
 
 #[test]
+fn several_results_of_one_task_are_added_up() {
+    let answer = |id: &str| json!({"type": "stream_event", "event": {"type": "message_start", "message": {"id": id, "usage": {"input_tokens": 7}}}});
+    let result = |cost: f64, basis: &str| json!({"type": "result", "subtype": "success", "model_usage_since_last_result": {"m": {"inputTokens": 7, "outputTokens": 2, "costUSD": cost, "costBasis": basis}}});
+    let mut lines = vec![answer("a"), result(0.5, "list"), answer("b")];
+    let between = told(Host::Claude, HostSession::default(), &lines);
+    assert_eq!((between.verdict, between.usage.input_tokens), (None, Some(14)));
+    lines.push(result(0.25, "list"));
+    let story = told(Host::Claude, HostSession::default(), &lines);
+    assert_eq!((story.usage.input_tokens, story.micro_usd, story.steps), (Some(14), Some(750_000), 2));
+    lines.push(result(0.25, "unknown"));
+    assert_eq!(told(Host::Claude, HostSession::default(), &lines).micro_usd, None);
+}
+
+#[test]
 fn a_second_turn_opens_the_verdict_again() {
     let lines = [json!({"type": "turn.completed"}), json!({"type": "turn.started"})];
     assert_eq!(told(Host::Codex, HostSession::default(), &lines).verdict, None);
