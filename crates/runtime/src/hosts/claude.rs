@@ -5,7 +5,6 @@ use super::{Guard, HostTask};
 use crate::tools::Access;
 use fugato_model::chat::Usage;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -100,13 +99,14 @@ fn available(task: &HostTask) -> Option<Vec<&str>> {
 /// Reads its lines.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
-    /// Tokens by message: the beginning of a message tells its input, its end the output.
-    messages: BTreeMap<String, Usage>,
+    /// Tokens of the message under way: its beginning tells the input, its end the output.
+    message: Usage,
+    /// Of the messages before it, since the last result.
+    messages: Usage,
     /// What the results so far told. There are several when work in the background comes back.
     settled: Usage,
     /// `None` inside: one of them was unknown.
     cost: Option<Option<u64>>,
-    current: String,
     /// Whether this message's text came in pieces already.
     was_streamed: bool,
 }
@@ -129,7 +129,7 @@ impl Stream {
     fn piece(&mut self, line: &Value, story: &mut Story) {
         match text(line, "/event/type") {
             Some("message_start") => {
-                self.current = text(line, "/event/message/id").unwrap_or_default().to_owned();
+                self.messages = self.messages.plus(std::mem::take(&mut self.message));
                 self.was_streamed = false;
                 // What was said before is not the last word.
                 story.verdict = None;
@@ -151,15 +151,14 @@ impl Stream {
 
     fn count(&mut self, usage: &Value, story: &mut Story) {
         let counted = tokens(usage);
-        let known = self.messages.entry(self.current.clone()).or_default();
-        *known = Usage {
+        let known = self.message;
+        self.message = Usage {
             input_tokens: counted.input_tokens.or(known.input_tokens),
             output_tokens: counted.output_tokens.or(known.output_tokens),
             cache_read_tokens: counted.cache_read_tokens.or(known.cache_read_tokens),
             cache_write_tokens: counted.cache_write_tokens.or(known.cache_write_tokens),
         };
-        let sum = self.messages.values().copied().fold(Usage::default(), Usage::plus);
-        story.used(self.settled.plus(sum));
+        story.used(self.settled.plus(self.messages).plus(self.message));
     }
 
     fn assistant(&mut self, line: &Value, parent: Option<&str>, story: &mut Story) {
@@ -215,7 +214,7 @@ impl Stream {
             usage
         };
         self.settled = self.settled.plus(own);
-        self.messages.clear();
+        (self.messages, self.message) = Default::default();
         story.used(self.settled);
         story.micro_usd = self.cost.flatten();
     }
