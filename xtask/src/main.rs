@@ -4,6 +4,7 @@ mod bench;
 mod conformance;
 mod fuzz;
 mod generate;
+mod hosts;
 mod local_model;
 mod shell;
 mod soak;
@@ -16,6 +17,7 @@ cargo xtask TASK
 
   test                       format, lints, all tests, generated files, conformance suites, a real local model
   local-model                the last of these alone
+  hosts                      installs Claude Code and Codex for the tests and says where they are
   bench [--only NAME] [--json FILE]
                              speed and memory, with the ratio to bare programs
   soak                       the property tests again, with many more cases
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     let outcome = match words.as_slice() {
         ["test"] => test::run(),
         ["local-model"] => local_model::run(),
+        ["hosts"] => hosts::run(),
         ["bench", rest @ ..] => bench::run(rest),
         ["soak"] => soak::run(),
         ["fuzz", rest @ ..] => fuzz::run(rest),

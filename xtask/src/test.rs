@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a change lands.
 
 use crate::shell::{self, Outcome, cargo, has};
-use crate::{conformance, generate, local_model};
+use crate::{conformance, generate, hosts, local_model};
 
 pub fn run() -> Outcome {
     shell::run("format", cargo().args(["fmt", "--all", "--check"]))?;
@@ -9,15 +9,21 @@ pub fn run() -> Outcome {
         "lints",
         cargo().args(["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),
     )?;
+    let programs = hosts::install()?;
+    let tests = || {
+        let mut command = cargo();
+        command.envs(programs.iter().map(|(variable, program)| (variable, program)));
+        command
+    };
     // nextest runs test binaries side by side and names what is slow; plain cargo does the same work.
     if has("cargo-nextest", "--version") {
-        shell::run("tests", cargo().args(["nextest", "run", "--workspace", "--locked", "--no-fail-fast"]))?;
+        shell::run("tests", tests().args(["nextest", "run", "--workspace", "--locked", "--no-fail-fast"]))?;
         shell::run(
             "documentation tests",
             cargo().args(["test", "--workspace", "--doc", "--locked", "--quiet"]),
         )?;
     } else {
-        shell::run("tests", cargo().args(["test", "--workspace", "--locked", "--no-fail-fast"]))?;
+        shell::run("tests", tests().args(["test", "--workspace", "--locked", "--no-fail-fast"]))?;
     }
     shell::run(
         "documentation",

@@ -9,6 +9,7 @@ pub mod config;
 mod discover;
 pub mod exports;
 mod files;
+pub mod hosts;
 pub mod manage;
 pub mod models;
 mod phases;

@@ -1,5 +1,6 @@
 //! `fugato doctor`: what this machine and project can do, and everything that is wrong, in one place.
 
+mod hosts;
 mod providers;
 mod sandbox;
 
@@ -55,6 +56,8 @@ pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
     ];
     findings.extend(closed.findings());
     findings.extend(models.findings());
+    let hosts = hosts::look(app);
+    findings.extend(hosts.findings());
     let failed = findings.iter().any(|finding| finding.health == Health::Error);
     if app.out.json {
         let lang = app.out.lang;
@@ -69,6 +72,7 @@ pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
         let mut document = serde_json::json!({
             "schema": "fugato.doctor/v1", "ok": !failed, "findings": items, "models": models.document(),
             "sandbox": closed.document(lang),
+            "hosts": hosts.document(),
         });
         if let (Some(rebuilt), Some(fields)) = (&rebuilt, document.as_object_mut()) {
             fields.insert("rebuilt".to_owned(), crate::rebuild::document(rebuilt, lang));

@@ -11,6 +11,7 @@ mod display;
 mod exports;
 mod ground;
 mod history;
+mod hosts;
 mod kills;
 mod live;
 mod manage;

@@ -4,6 +4,7 @@
 //! the layers below keep their say.
 
 mod edit;
+mod hosts;
 mod kind;
 mod layer;
 mod models;
@@ -105,6 +106,7 @@ impl Config {
             }
         }
         config.check_prices(&mut diagnostics);
+        config.check_hosts(&mut diagnostics);
         for setting in SETTINGS {
             let value = env(setting.env).filter(|value| !value.is_empty());
             if let Some(text) = value {

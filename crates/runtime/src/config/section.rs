@@ -1,4 +1,4 @@
-//! Settings under names that people choose: `[providers.NAME]` and `[prices."provider/name"]`. A new field is a new row.
+//! Settings under names that people choose: `[providers.NAME]`, `[hosts.NAME]` and `[prices."provider/name"]`. A new field is a new row.
 
 use super::kind::{Kind, Value};
 use super::{Config, Layer, Origin};
@@ -91,6 +91,41 @@ pub const SECTIONS: &[Section] = &[
                 trust: Trust::Anyone,
                 doc_en: "false: the server's models cannot call tools, so they are asked for an action object by JSON Schema (`openai-chat` only)",
                 doc_zh: "false：该服务的模型不能调用工具，改为按 JSON Schema 要求动作对象（仅 `openai-chat`）",
+            },
+        ],
+    },
+    Section {
+        name: "hosts",
+        doc_en: "programs that can run an agent: `claude` and `codex`",
+        doc_zh: "可以运行智能体的程序：`claude` 和 `codex`",
+        fields: &[
+            Field {
+                key: "program",
+                kind: Kind::Text,
+                trust: Trust::Person,
+                doc_en: "the program; looked up in `PATH` by the host's name unless set",
+                doc_zh: "程序路径；未设置时按宿主名称在 `PATH` 中查找",
+            },
+            Field {
+                key: "model",
+                kind: Kind::Text,
+                trust: Trust::Anyone,
+                doc_en: "the model in the host's own words; its own choice unless set",
+                doc_zh: "模型，使用宿主自己的名称；未设置时由宿主决定",
+            },
+            Field {
+                key: "guard",
+                kind: Kind::Choice(&["kept", "off"]),
+                trust: Trust::Person,
+                doc_en: "`off` takes the host's own permission checks and sandbox away from agents that may write",
+                doc_zh: "`off` 表示对可写的智能体关闭宿主自己的权限检查和沙箱",
+            },
+            Field {
+                key: "env",
+                kind: Kind::Text,
+                trust: Trust::Person,
+                doc_en: "further environment variables it may see, separated by commas",
+                doc_zh: "宿主还可以看到的环境变量，以逗号分隔",
             },
         ],
     },

@@ -34,6 +34,8 @@ mod transcript;
 #[cfg(test)]
 mod fault_tests;
 #[cfg(test)]
+mod mock_tests;
+#[cfg(test)]
 mod polite_tests;
 #[cfg(test)]
 mod prefix_tests;

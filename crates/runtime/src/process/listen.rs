@@ -23,6 +23,7 @@ const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
 pub(super) struct Limits {
     pub time: Duration,
     pub output: usize,
+    pub kept: usize,
     pub grace: Duration,
 }
 
@@ -50,8 +51,8 @@ impl Listener {
         let Started { leash, stdin, stdout, stderr, ended } = started;
         let sender = stdin.map(pipe::Sender::from_owned_fd).transpose().map_err(failed)?;
         let feed = Feed { sender, input: input.unwrap_or_default(), given: 0 };
-        let out = Tap::open(Some(stdout), Stream::Out).map_err(failed)?;
-        let err = Tap::open(stderr, Stream::Err).map_err(failed)?;
+        let out = Tap::open(Some(stdout), Stream::Out, limits.kept).map_err(failed)?;
+        let err = Tap::open(stderr, Stream::Err, limits.kept).map_err(failed)?;
         Ok(Self { leash, ended, feed, out, err, limits })
     }
 
@@ -64,7 +65,7 @@ impl Listener {
         let (mut stage, mut verdict) = (Stage::Running, None);
         let mut next = Instant::now() + self.limits.time.min(FOREVER);
         let exit = loop {
-            let room = self.limits.output.saturating_sub(self.out.kept.len() + self.err.kept.len());
+            let room = self.limits.output.saturating_sub(self.out.heard + self.err.heard);
             // In this order, so that a flood of output cannot keep us from hearing a cancel.
             let wish = tokio::select! {
                 biased;
@@ -102,7 +103,7 @@ impl Listener {
     async fn drain(&mut self, on_output: &mut (dyn FnMut(Stream, &[u8]) + Send)) -> Option<End> {
         let mut wish = None;
         while wish.is_none() && (self.out.receiver.is_some() || self.err.receiver.is_some()) {
-            let room = self.limits.output.saturating_sub(self.out.kept.len() + self.err.kept.len());
+            let room = self.limits.output.saturating_sub(self.out.heard + self.err.heard);
             wish = tokio::select! {
                 biased;
                 read = self.out.read() => self.out.keep(read, room, on_output),
@@ -120,13 +121,17 @@ struct Tap {
     stream: Stream,
     chunk: Vec<u8>,
     kept: Vec<u8>,
+    /// The most that is kept.
+    most: usize,
+    /// All that came, kept or not.
+    heard: usize,
 }
 
 impl Tap {
-    fn open(end: Option<OwnedFd>, stream: Stream) -> std::io::Result<Self> {
+    fn open(end: Option<OwnedFd>, stream: Stream, most: usize) -> std::io::Result<Self> {
         let receiver = end.map(pipe::Receiver::from_owned_fd).transpose()?;
         let chunk = if receiver.is_some() { vec![0; CHUNK] } else { Vec::new() };
-        Ok(Self { receiver, stream, chunk, kept: Vec::new() })
+        Ok(Self { receiver, stream, chunk, kept: Vec::new(), most, heard: 0 })
     }
 
     /// The number of bytes now in the chunk; 0 at the end. A closed stream is never ready.
@@ -150,7 +155,9 @@ impl Tap {
         }
         let fresh = self.chunk.get(..read.min(room)).unwrap_or_default();
         if !fresh.is_empty() {
-            self.kept.extend_from_slice(fresh);
+            let free = self.most.saturating_sub(self.kept.len()).min(fresh.len());
+            self.kept.extend_from_slice(fresh.get(..free).unwrap_or_default());
+            self.heard += fresh.len();
             on_output(self.stream, fresh);
         }
         (read > room).then_some(End::OutputLimit)

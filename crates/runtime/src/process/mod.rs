@@ -45,6 +45,8 @@ pub struct Spec {
     pub time_limit: Duration,
     /// Bytes of both streams together; past it the processes are ended.
     pub output_limit: usize,
+    /// Bytes of each stream that [`Finished`] holds, from the beginning; whoever listens hears the rest all the same.
+    pub kept_limit: usize,
     /// Bytes of private memory of each process; the kernel holds to it.
     pub memory_limit: Option<u64>,
     /// Of everything that runs below it, together: looked at several times a second, because only a control group
@@ -118,6 +120,7 @@ impl Spec {
             streams: Streams::Separate,
             time_limit: Duration::from_secs(120),
             output_limit: 16 << 20,
+            kept_limit: usize::MAX,
             memory_limit: None,
             together: Together::default(),
             file_limit: None,
@@ -143,7 +146,12 @@ pub async fn run(
         return finished(End::Cancelled, Vec::new(), Vec::new());
     }
     let stdin = spec.stdin.take();
-    let limits = listen::Limits { time: spec.time_limit, output: spec.output_limit, grace: spec.grace };
+    let limits = listen::Limits {
+        time: spec.time_limit,
+        output: spec.output_limit,
+        kept: spec.kept_limit,
+        grace: spec.grace,
+    };
     let started = match keeper::start(spec, stdin.is_some()).await {
         Ok(started) => started,
         Err(words) => return finished(End::CouldNotStart(words), Vec::new(), Vec::new()),

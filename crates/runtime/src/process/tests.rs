@@ -298,6 +298,19 @@ async fn many_cancels_leave_neither_zombies_nor_orphans() {
 }
 
 #[tokio::test]
+async fn what_is_heard_is_not_all_kept_and_the_limit_counts_what_is_heard() {
+    let mut spec = shell("head -c 300000 /dev/zero; echo end >&2");
+    spec.kept_limit = 1000;
+    let mut heard = 0;
+    let finished = run(spec, CancelToken::new(), &mut |_, bytes| heard += bytes.len()).await;
+    assert_eq!((finished.end, finished.stdout.len(), heard), (End::Exited(0), 1000, 300_004));
+    let mut spec = shell("head -c 300000 /dev/zero");
+    (spec.kept_limit, spec.output_limit) = (0, 200_000);
+    let finished = run(spec, CancelToken::new(), &mut |_, _| {}).await;
+    assert_eq!((finished.end, finished.stdout.len()), (End::OutputLimit, 0));
+}
+
+#[tokio::test]
 async fn letting_go_of_the_future_ends_the_process() {
     let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
     let mut spec = shell("trap '' TERM; sleep 300 & sleep 301");
