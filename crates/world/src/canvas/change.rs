@@ -380,10 +380,15 @@ impl Ids {
         Ok(id.to_owned())
     }
 
+    /// From the first line.
     pub fn made_from(&mut self, text: &str) -> String {
+        let line = text.lines().find(|line| line.contains(char::is_alphanumeric)).unwrap_or_default();
         let mut name = String::new();
-        for character in text.chars().take(400) {
+        for character in line.chars().take(400) {
             if name.chars().count() >= ID_CHARS {
+                // Not in the middle of a word, unless that is most of it.
+                let cut = name.rfind('-').filter(|at| at * 2 > name.len());
+                name.truncate(cut.unwrap_or(name.len()));
                 break;
             }
             if character.is_alphanumeric() {

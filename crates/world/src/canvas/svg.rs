@@ -13,23 +13,11 @@ const LINE: &str = "#8c959f";
 const PAPER: &str = "#fbfbfc";
 /// The presets: red, orange, yellow, green, cyan, purple.
 const PRESETS: [&str; 6] = ["#d1383d", "#d9730d", "#c29000", "#2e8b57", "#0e8fa3", "#7b55c7"];
-/// Room beside and above nodes where edges and labels run.
-const REACH: f64 = 60.0;
-
 /// The whole canvas.
 pub fn to_svg(canvas: &Canvas) -> String {
-    let area = Rect::around(canvas.nodes.iter().filter_map(Node::rect)).unwrap_or(Rect {
-        width: 200,
-        height: 80,
-        ..Rect::default()
-    });
-    let frame = Frame::of(area);
-    // Edges that lead back run around the outside.
-    let outer = MARGIN + REACH / 2.0;
-    let mut svg = Svg::new(
-        (frame.x - outer, frame.y - outer, frame.width + 2.0 * outer, frame.height + 2.0 * outer),
-        PAPER,
-    );
+    let index: HashMap<&str, Frame> =
+        canvas.nodes.iter().filter_map(|node| Some((node.id(), Frame::of(node.rect()?)))).collect();
+    let mut svg = Svg::new(extent(canvas, &index), PAPER);
     let depth = depths(canvas);
     let mut groups: Vec<usize> = (0..canvas.nodes.len()).filter(|at| is_group(canvas, *at)).collect();
     groups.sort_by_key(|at| depth.get(*at).copied());
@@ -37,8 +25,6 @@ pub fn to_svg(canvas: &Canvas) -> String {
     for node in groups.iter().filter_map(|at| canvas.nodes.get(*at)) {
         group(&mut svg, node);
     }
-    let index: HashMap<&str, Frame> =
-        canvas.nodes.iter().filter_map(|node| Some((node.id(), Frame::of(node.rect()?)))).collect();
     let mut labels = Vec::new();
     for edge in &canvas.edges {
         if let (Some(from), Some(to)) = (index.get(edge.from()), index.get(edge.to())) {
@@ -201,13 +187,9 @@ fn text(svg: &mut Svg, content: &str, frame: Frame) {
 
 /// Draws the curve and gives the label with its place, drawn last so that nothing covers it.
 fn draw_edge(svg: &mut Svg, edge: &Edge, from: Frame, to: Frame) -> Option<(String, (f64, f64))> {
-    let (usual_from, usual_to) = usual_sides(from, to);
-    let (leaves, arrives) = edge.sides();
-    let (leaves, arrives) = (leaves.unwrap_or(usual_from), arrives.unwrap_or(usual_to));
+    let (leaves, arrives) = sides(edge, from, to);
     let (start, end) = (from.port(leaves), to.port(arrives));
-    let distance = (end.0 - start.0).hypot(end.1 - start.1);
-    let reach = (distance / 2.2).clamp(24.0, 160.0);
-    let (one, other) = (away(start, leaves, reach), away(end, arrives, reach));
+    let (one, other) = handles((start, leaves), (end, arrives));
     let color = color(edge.color()).unwrap_or_else(|| LINE.into());
     let path = format!(
         "M{},{} C{},{} {},{} {},{}",
@@ -231,6 +213,54 @@ fn draw_edge(svg: &mut Svg, edge: &Edge, from: Frame, to: Frame) -> Option<(Stri
     let middle = |a: f64, b: f64, c: f64, d: f64| (a + 3.0 * b + 3.0 * c + d) / 8.0;
     let place = (middle(start.0, one.0, other.0, end.0), middle(start.1, one.1, other.1, end.1));
     (!edge.label().is_empty()).then(|| (edge.label().to_owned(), place))
+}
+
+/// The points that the curve leans to.
+fn handles(
+    (start, leaves): ((f64, f64), Side),
+    (end, arrives): ((f64, f64), Side),
+) -> ((f64, f64), (f64, f64)) {
+    let distance = (end.0 - start.0).hypot(end.1 - start.1);
+    if leaves != arrives {
+        let reach = (distance / 2.2).clamp(24.0, 160.0);
+        return (away(start, leaves, reach), away(end, arrives, reach));
+    }
+    // An edge that leads back swings around what lies between.
+    let reach = (distance * 0.3).clamp(60.0, 500.0);
+    let (one, other) = (away(start, leaves, reach), away(end, arrives, reach));
+    match leaves {
+        Side::Bottom => ((one.0, one.1.max(other.1)), (other.0, one.1.max(other.1))),
+        Side::Top => ((one.0, one.1.min(other.1)), (other.0, one.1.min(other.1))),
+        Side::Right => ((one.0.max(other.0), one.1), (one.0.max(other.0), other.1)),
+        Side::Left => ((one.0.min(other.0), one.1), (one.0.min(other.0), other.1)),
+    }
+}
+
+/// All nodes, and how far curves swing beyond them.
+fn extent(canvas: &Canvas, index: &HashMap<&str, Frame>) -> (f64, f64, f64, f64) {
+    let empty = Rect { width: 200, height: 80, ..Rect::default() };
+    let area = Frame::of(Rect::around(canvas.nodes.iter().filter_map(Node::rect)).unwrap_or(empty));
+    let (mut left, mut top, mut right, mut bottom) =
+        (area.x, area.y, area.x + area.width, area.y + area.height);
+    for edge in &canvas.edges {
+        let (Some(from), Some(to)) = (index.get(edge.from()), index.get(edge.to())) else { continue };
+        let (leaves, arrives) = sides(edge, *from, *to);
+        let (start, end) = (from.port(leaves), to.port(arrives));
+        let (one, other) = handles((start, leaves), (end, arrives));
+        for (point, handle) in [(start, one), (end, other)] {
+            // A curve goes three quarters of the way to its handles.
+            let (x, y) = (point.0 + (handle.0 - point.0) * 0.75, point.1 + (handle.1 - point.1) * 0.75);
+            (left, right) = (left.min(x), right.max(x));
+            (top, bottom) = (top.min(y), bottom.max(y));
+        }
+    }
+    (left - MARGIN, top - MARGIN, right - left + 2.0 * MARGIN, bottom - top + 2.0 * MARGIN)
+}
+
+fn sides(edge: &Edge, from: Frame, to: Frame) -> (Side, Side) {
+    let (usual_from, usual_to) = usual_sides(from, to);
+    let (leaves, arrives) = edge.sides();
+    (leaves.unwrap_or(usual_from), arrives.unwrap_or(usual_to))
 }
 
 fn usual_sides(from: Frame, to: Frame) -> (Side, Side) {

@@ -4,9 +4,10 @@ use super::order::Layers;
 
 /// Between two nodes of a layer, and beside an edge that passes.
 pub const GAP: f64 = 40.0;
-const PASSING_GAP: f64 = 20.0;
-/// Long edges should be straight, rather than nodes in the middle.
-const PASSING_WEIGHT: f64 = 6.0;
+const PASSING_GAP: f64 = 30.0;
+/// Long edges should be straight, rather than nodes in the middle: nothing else keeps them off the nodes they pass.
+const PASSING_WEIGHT: f64 = 8.0;
+const ENDING_WEIGHT: f64 = 3.0;
 const ROUNDS: usize = 6;
 
 /// The start of each item across the layers. `sizes`: of nodes; items past them have none.
@@ -82,7 +83,11 @@ fn align(layers: &Layers, sizes: &[f64], middle: &mut [f64], at: usize, near: Ne
         let after = layers.after.get(*item).filter(|_| near != Near::Before);
         let (mut sum, mut weight) = (0.0, 0.0);
         for other in before.into_iter().chain(after).flatten() {
-            let straight = if passes(*item) && passes(*other) { PASSING_WEIGHT } else { 1.0 };
+            let straight = match (passes(*item), passes(*other)) {
+                (true, true) => PASSING_WEIGHT,
+                (false, false) => 1.0,
+                _ => ENDING_WEIGHT,
+            };
             sum += middle.get(*other).copied().unwrap_or(0.0) * straight;
             weight += straight;
         }

@@ -5,8 +5,9 @@ use crate::picture::png;
 
 fn draw(name: &str, canvas: &Canvas) -> String {
     let svg = to_svg(canvas);
-    let picture = png(&svg, 1.0).unwrap();
-    if let Some(dir) = std::env::var_os("FUGATO_PICTURES") {
+    let dir = std::env::var_os("FUGATO_PICTURES");
+    let picture = png(&svg, if dir.is_some() { 1.0 } else { 0.25 }).unwrap();
+    if let Some(dir) = dir {
         std::fs::write(std::path::Path::new(&dir).join(format!("{name}.png")), picture.bytes).unwrap();
     }
     svg
