@@ -1,8 +1,8 @@
 //! A group around nodes. Who is in a group is decided by place alone, so a group must not catch what it was not asked to.
 
-use super::change::Ids;
 use super::containment::{ancestors, parents};
 use super::error::CanvasError;
+use super::ids::Ids;
 use super::layout::{Direction, Wish, arrange};
 use super::measure::{LABEL, text_size};
 use super::model::{Canvas, MAX_NODES, Node, Rect};

@@ -8,6 +8,7 @@ mod containment;
 mod error;
 pub mod from_text;
 mod group;
+mod ids;
 mod layout;
 mod measure;
 mod model;

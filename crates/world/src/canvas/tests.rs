@@ -44,6 +44,7 @@ fn edge(from: &str, to: &str) -> NewEdge {
     NewEdge { from: from.into(), to: to.into(), ..NewEdge::default() }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "called with json!")]
 fn object(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }

@@ -7,8 +7,9 @@ mod markdown;
 mod mermaid;
 mod shape;
 
-use super::change::{Ids, NewEdge, connect};
+use super::change::{NewEdge, connect};
 use super::error::CanvasError;
+use super::ids::Ids;
 use super::layout::{Direction, Sizes, Wish, arrange};
 use super::measure::text_size;
 use super::model::{Canvas, MAX_NODES, Node, Rect};
