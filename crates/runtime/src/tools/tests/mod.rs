@@ -1,5 +1,7 @@
 //! The tools as an agent meets them: calls in, outcomes out, real files and processes in between.
 
+mod canvas;
+mod chart;
 mod escape;
 mod files;
 mod scripts;
