@@ -6,4 +6,5 @@ pub mod browser;
 pub mod canvas;
 pub mod chart;
 pub mod office;
+pub mod picture;
 pub mod web;

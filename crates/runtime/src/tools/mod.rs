@@ -6,6 +6,8 @@
 
 mod arguments;
 mod bash;
+mod canvas;
+mod chart;
 mod context;
 mod edit;
 mod glob;
@@ -69,7 +71,7 @@ pub(crate) struct Call<'c> {
 type Running<'c> = Pin<Box<dyn Future<Output = Result<ToolOutcome, Failure>> + Send + 'c>>;
 
 /// All tools, in the order in which models are told of them.
-static FAMILIES: &[&[Tool]] = &[FILES];
+static FAMILIES: &[&[Tool]] = &[FILES, canvas::TOOLS, chart::TOOLS];
 
 static FILES: &[Tool] = &[
     Tool {
