@@ -2,7 +2,7 @@
 
 use super::guard::check_picture;
 use super::picture::{self, PageImage};
-use crate::office::{Trouble, Watch};
+use crate::office::Watch;
 use hayro_interpret::font::Glyph as Drawn;
 use hayro_interpret::hayro_cmap::BfString;
 use hayro_interpret::{BlendMode, ClipPath, Device, GlyphDrawMode, Image, Paint, PathDrawMode, SoftMask};
@@ -27,7 +27,7 @@ const LOOK_EVERY: u32 = 256;
 pub(super) struct Stopped;
 
 pub(super) struct Collector<'w> {
-    watch: &'w Watch<'w>,
+    pub watch: &'w Watch<'w>,
     pub glyphs: Vec<Glyph>,
     /// Letters of fonts that do not say what they draw.
     pub unknown: usize,
@@ -53,10 +53,6 @@ impl<'w> Collector<'w> {
 
     pub fn for_pictures(watch: &'w Watch<'w>, page: u32, most: usize) -> Self {
         Self { wanted: Some((page, most)), ..Self::for_text(watch) }
-    }
-
-    pub fn check(&self) -> Result<(), Trouble> {
-        self.watch.check()
     }
 
     fn tick(&mut self) {

@@ -119,7 +119,7 @@ fn run_with<'a>(
     cache: &InterpreterCache<'a>,
     settings: InterpreterSettings,
 ) -> Result<(), Trouble> {
-    collector.check()?;
+    guard::check_page(page, collector.watch)?;
     let turned = page.initial_transform(true);
     let [a, b, c, d, e, f] = transform(turned);
     let (width, height) = page.render_dimensions();

@@ -64,11 +64,8 @@ fn packed_zeros(count: u64) -> Vec<u8> {
     packed.finish().unwrap()
 }
 
-/// A zip whose part `name` holds `count` blanks, and says it holds none.
-fn bomb(name: &str, count: u64, beside: &[(&str, &str)]) -> Vec<u8> {
-    let packed = packed_zeros(count);
-    let mut parts: Vec<(&str, &[u8])> = beside.iter().map(|(name, text)| (*name, text.as_bytes())).collect();
-    parts.push((name, b"STORED-PART"));
+/// A zip whose part `name` is packed already, and which says of it the size that it has packed.
+fn bomb(name: &str, packed: &[u8], beside: &[(&str, &str)]) -> Vec<u8> {
     let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (name, text) in beside {
         zip.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
@@ -76,7 +73,7 @@ fn bomb(name: &str, count: u64, beside: &[(&str, &str)]) -> Vec<u8> {
     }
     let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
     zip.start_file(name, stored).unwrap();
-    zip.write_all(&packed).unwrap();
+    zip.write_all(packed).unwrap();
     let mut bytes = zip.finish().unwrap().into_inner();
     // The part was stored packed; now both of its headers say that it is.
     for (mark, method_at, name_at) in [(b"PK\x03\x04", 8, 30), (b"PK\x01\x02", 10, 46)] {
@@ -94,13 +91,14 @@ fn a_zip_bomb_as_a_document_ends_with_an_error_and_little_memory() {
         "xl/workbook.xml",
         r#"<workbook xmlns:r="r"><sheets><sheet name="a" r:id="x"/></sheets></workbook>"#,
     )];
+    let blanks = packed_zeros(1 << 28);
     let small = [("word/document.xml", "<w:document/>")];
     for (file, part) in [
-        (bomb("word/document.xml", 1 << 30, &[]), "word/document.xml"),
-        (bomb("word/styles.xml", 1 << 30, &small), "word/styles.xml"),
-        (bomb("docProps/core.xml", 1 << 30, &small), "docProps/core.xml"),
-        (bomb("xl/worksheets/sheet1.xml", 1 << 30, &book), "xl/worksheets/sheet1.xml"),
-        (bomb("xl/sharedStrings.xml", 1 << 30, &book), "xl/sharedStrings.xml"),
+        (bomb("word/document.xml", &blanks, &[]), "word/document.xml"),
+        (bomb("word/styles.xml", &blanks, &small), "word/styles.xml"),
+        (bomb("docProps/core.xml", &blanks, &small), "docProps/core.xml"),
+        (bomb("xl/worksheets/sheet1.xml", &blanks, &book), "xl/worksheets/sheet1.xml"),
+        (bomb("xl/sharedStrings.xml", &blanks, &book), "xl/sharedStrings.xml"),
     ] {
         let told = told(&file, "bomb.docx");
         let is_stopped = told.contains(part) && told.contains("unpacks to far more")
@@ -126,6 +124,43 @@ fn a_bomb_as_a_pdf_is_not_unpacked() {
         let told = told(&file.finish("/Root 1 0 R"), "bomb.pdf");
         assert!(told.contains("unpacks to far more"), "{told}");
     }
+}
+
+#[test]
+fn pictures_full_of_brackets_are_no_nesting_but_hidden_nesting_is_found() {
+    let gray = vec![b'['; 300 * 300];
+    assert!(told(&scan(300, 300, &gray), "scan.pdf").contains("no text layer"));
+    // A page that calls its own drawing a picture.
+    let mut file = Pdf::default();
+    file.object("<< /Type /Catalog /Pages 2 0 R >>");
+    file.object("<< /Type /Pages /Count 1 /Kids [3 0 R] >>");
+    file.object("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R >>");
+    let deep = deflated(format!("{} TJ", "[".repeat(1_000_000)).as_bytes());
+    file.stream("/Subtype /Image /Filter /FlateDecode", &deep);
+    assert!(told(&file.finish("/Root 1 0 R"), "deep.pdf").contains("nested thousands deep"));
+    let hidden = format!("%PDF-1.7\n1 0 obj << /A % /Image >> stream\n{}\nendstream", "[".repeat(1_000_000));
+    assert!(told(hidden.as_bytes(), "deep.pdf").contains("nested thousands deep"));
+}
+
+#[test]
+fn a_page_that_draws_itself_without_end_stops_with_the_time() {
+    let mut file = Pdf::default();
+    file.object("<< /Type /Catalog /Pages 2 0 R >>");
+    file.object("<< /Type /Pages /Count 1 /Kids [3 0 R] >>");
+    file.object("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << /XObject << /F 5 0 R >> >> >>");
+    file.stream("", b"/F Do");
+    let level = |next: usize| {
+        format!("/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /F {next} 0 R >> >>")
+    };
+    for at in 0..30 {
+        file.stream(&level(6 + at), &b"/F Do ".repeat(10));
+    }
+    file.stream("/Type /XObject /Subtype /Form /BBox [0 0 9 9]", b"");
+    let bytes = file.finish("/Root 1 0 R");
+    let never = || false;
+    let watch = Watch::new(&never, Duration::from_secs(1));
+    let stopped = read(&mut Cursor::new(&bytes), "a.pdf", &Wanted::default(), &watch);
+    assert!(matches!(stopped, Err(Trouble::OutOfTime)), "{stopped:?}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 fn try_read(bytes: &[u8], name: &str, wanted: &Wanted) -> Result<String, Trouble> {
     let never = || false;
-    read(&mut Cursor::new(bytes), name, wanted, &Watch::new(&never, Duration::from_secs(120)))
+    read(&mut Cursor::new(bytes), name, wanted, &Watch::new(&never, Duration::from_secs(900)))
 }
 
 fn shown(bytes: &[u8], name: &str) -> String {
