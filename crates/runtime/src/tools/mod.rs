@@ -10,6 +10,7 @@ mod context;
 mod edit;
 mod glob;
 mod grep;
+mod office;
 mod outcome;
 mod place;
 mod read;
@@ -69,7 +70,7 @@ pub(crate) struct Call<'c> {
 type Running<'c> = Pin<Box<dyn Future<Output = Result<ToolOutcome, Failure>> + Send + 'c>>;
 
 /// All tools, in the order in which models are told of them.
-static FAMILIES: &[&[Tool]] = &[FILES];
+static FAMILIES: &[&[Tool]] = &[FILES, office::TOOLS];
 
 static FILES: &[Tool] = &[
     Tool {

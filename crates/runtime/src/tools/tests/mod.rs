@@ -2,6 +2,7 @@
 
 mod escape;
 mod files;
+mod office;
 mod scripts;
 mod search;
 mod shell;
@@ -108,8 +109,11 @@ fn snapshot(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 #[test]
 fn tools_are_told_in_a_stable_order_with_schemas_that_hold_together() {
     let names = |access| specs(access).into_iter().map(|spec| spec.name).collect::<Vec<_>>();
-    assert_eq!(names(Access::ReadOnly), ["Read", "Glob", "Grep"]);
-    assert_eq!(names(Access::ReadWrite), ["Read", "Write", "Edit", "Glob", "Grep", "Bash"]);
+    assert_eq!(names(Access::ReadOnly), ["Read", "Glob", "Grep", "office-read", "image-ocr"]);
+    assert_eq!(
+        names(Access::ReadWrite),
+        ["Read", "Write", "Edit", "Glob", "Grep", "Bash", "office-read", "image-ocr"]
+    );
     for spec in specs(Access::ReadWrite) {
         let properties = spec.parameters["properties"].as_object().unwrap();
         for name in spec.parameters["required"].as_array().unwrap() {
@@ -151,7 +155,10 @@ async fn every_argument_of_a_schema_is_understood() {
 async fn wrong_calls_are_answered_with_what_would_be_right() {
     let project = Project::new();
     let unknown = project.refused("Delete", json!({})).await;
-    assert_eq!(unknown, "unknown tool `Delete`; known are Read, Write, Edit, Glob, Grep, Bash");
+    assert_eq!(
+        unknown,
+        "unknown tool `Delete`; known are Read, Write, Edit, Glob, Grep, Bash, office-read, image-ocr"
+    );
     assert!(project.refused("Read", json!({})).await.contains("missing field `path`"));
     assert!(project.refused("Read", json!({"path": 7})).await.contains("expected a string"));
     assert!(project.refused("Read", json!([])).await.contains("wrong arguments"));
