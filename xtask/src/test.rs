@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a change lands.
 
 use crate::shell::{self, Outcome, cargo, has};
-use crate::{conformance, generate, local_model};
+use crate::{conformance, generate, local_model, packages};
 
 pub fn run() -> Outcome {
     shell::run("format", cargo().args(["fmt", "--all", "--check"]))?;
@@ -9,6 +9,7 @@ pub fn run() -> Outcome {
         "lints",
         cargo().args(["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),
     )?;
+    packages::run()?;
     // nextest runs test binaries side by side and names what is slow; plain cargo does the same work.
     if has("cargo-nextest", "--version") {
         shell::run("tests", cargo().args(["nextest", "run", "--workspace", "--locked", "--no-fail-fast"]))?;
