@@ -1,7 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a change lands.
 
 use crate::shell::{self, Outcome, cargo, has};
-use crate::{conformance, generate, hosts, local_model};
+use crate::{conformance, generate, hosts, local_model, packages};
 
 pub fn run() -> Outcome {
     shell::run("format", cargo().args(["fmt", "--all", "--check"]))?;
@@ -9,6 +9,7 @@ pub fn run() -> Outcome {
         "lints",
         cargo().args(["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]),
     )?;
+    packages::run()?;
     let programs = hosts::install()?;
     let tests = || {
         let mut command = cargo();

@@ -12,6 +12,7 @@ mod context;
 mod edit;
 mod glob;
 mod grep;
+mod office;
 mod outcome;
 mod place;
 mod read;
@@ -71,7 +72,7 @@ pub(crate) struct Call<'c> {
 type Running<'c> = Pin<Box<dyn Future<Output = Result<ToolOutcome, Failure>> + Send + 'c>>;
 
 /// All tools, in the order in which models are told of them.
-static FAMILIES: &[&[Tool]] = &[FILES, canvas::TOOLS, chart::TOOLS];
+static FAMILIES: &[&[Tool]] = &[FILES, office::TOOLS, canvas::TOOLS, chart::TOOLS];
 
 static FILES: &[Tool] = &[
     Tool {

@@ -5,6 +5,7 @@ mod chart;
 mod escape;
 mod examples;
 mod files;
+mod office;
 mod scripts;
 mod search;
 mod shell;
