@@ -3,8 +3,8 @@
 use crate::shell::{self, Outcome, cargo, has, root};
 use std::process::Command;
 
-const TARGETS: [&str; 8] =
-    ["frontmatter", "profile", "zip", "path", "template", "result", "journal", "exports"];
+const TARGETS: [&str; 9] =
+    ["agent_file", "frontmatter", "profile", "zip", "path", "template", "result", "journal", "exports"];
 
 pub fn run(args: &[&str]) -> Outcome {
     let mut seconds = 60u32;

@@ -12,7 +12,7 @@ mod tests;
 
 pub use machine::{Machine, Obstacle, Weight};
 pub use model::model_for;
-pub use scan::read_file;
+pub use scan::check_file;
 
 use crate::Places;
 use fugato_engine::{AgentType, Rights, built_in_types};

@@ -6,8 +6,8 @@ use crate::Places;
 use crate::beneath::{DIRECTORY, READ, open_beneath};
 use fugato_engine::tools::TOOLS;
 use fugato_model::{Code, Diagnostic, Words, words};
-use fugato_skill::agent_file::{AgentReading, AgentText, MAX_BYTES, read};
-use fugato_skill::problems;
+use fugato_skill::agent_file::{AgentReading, AgentText, MAX_BYTES, check, read};
+use fugato_skill::{Strictness, problems};
 use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, Dir, FileType, Mode, fstat, openat};
 use rustix::io::Errno;
@@ -67,11 +67,16 @@ pub(super) fn scan(root: &Root, places: &Places) -> Scanned {
     walk.scanned
 }
 
-/// One file that was asked for by its path.
-pub fn read_file(path: &Path, shown: &str) -> AgentReading {
+/// Everything to say about one file that was asked for by its path.
+pub fn check_file(path: &Path, shown: &str, strictness: Strictness) -> Vec<Diagnostic> {
     let bytes = openat(CWD, path, READ, Mode::empty()).map_err(Trouble::Errno).and_then(content);
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    judge(bytes, &stem, shown)
+    match bytes {
+        Ok(bytes) => with_tools(|known_tools| {
+            check(AgentText { stem: &stem, path: shown, bytes: &bytes, known_tools }, strictness)
+        }),
+        Err(trouble) => vec![trouble.diagnostic(shown)],
+    }
 }
 
 struct Walk<'a> {
@@ -211,11 +216,17 @@ fn content(file: OwnedFd) -> Result<Vec<u8>, Trouble> {
 }
 
 fn judge(bytes: Result<Vec<u8>, Trouble>, stem: &str, shown: &str) -> AgentReading {
-    let known_tools: Vec<&str> = TOOLS.iter().map(|(name, _)| *name).collect();
     match bytes {
-        Ok(bytes) => read(AgentText { stem, path: shown, bytes: &bytes, known_tools: &known_tools }),
+        Ok(bytes) => {
+            with_tools(|known_tools| read(AgentText { stem, path: shown, bytes: &bytes, known_tools }))
+        }
         Err(trouble) => {
             AgentReading { diagnostics: vec![trouble.diagnostic(shown)], ..AgentReading::default() }
         }
     }
+}
+
+fn with_tools<T>(work: impl FnOnce(&[&str]) -> T) -> T {
+    let names: Vec<&str> = TOOLS.iter().map(|(name, _)| *name).collect();
+    work(&names)
 }
