@@ -110,7 +110,11 @@ pub(super) fn tools_words(known: &Known) -> Words {
         None => words!("all of its parent's", "与上级相同"),
         Some(tools) if tools.is_empty() => words!("none", "无"),
         Some(tools) => {
-            let list = tools.join(", ");
+            // A tool that is held to rules is shown by them.
+            let is_held = |tool: &String| agent.only.iter().any(|rule| rule.split('(').next() == Some(tool));
+            let list: Vec<&str> =
+                tools.iter().filter(|tool| !is_held(tool)).chain(&agent.only).map(String::as_str).collect();
+            let list = list.join(", ");
             Words { en: list.clone(), zh: list }
         }
     };

@@ -9,7 +9,7 @@ use crate::printer::{paint, style};
 use crate::render::{self, Cell, Table};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_engine::{Asking, Executor};
+use fugato_engine::{Access, Asking, Executor};
 use fugato_model::{Code, Diagnostic, Exit, Lang, words};
 use fugato_runtime::agents::{AgentTypes, BrokenFile, Known, Machine};
 
@@ -115,9 +115,9 @@ fn fields(known: &Known, machine: &Machine, app: &mut App) -> Result<(), CliErro
         agent.model.clone().unwrap_or_else(|| word("its parent's", "与上级相同").to_owned()),
     );
     row(word("steps", "步数"), agent.steps.map(|steps| steps.to_string()).unwrap_or_default());
-    row(word("access", "访问"), view::access(agent).to_owned());
+    row(word("access", "访问"), access_word(agent.access, lang).to_owned());
     row(word("tools", "工具"), tools_words(known).in_lang(lang).to_owned());
-    row(word("of these, here", "其中可用"), known.effective_tools().join(", "));
+    row(word("may use", "可使用"), known.effective_tools().join(", "));
     row(word("only", "仅限"), agent.only.join(", "));
     row(word("never", "禁止"), agent.deny.join(", "));
     let refuses = word("what would be asked of you is refused", "需要询问时直接拒绝");
@@ -138,6 +138,15 @@ fn fields(known: &Known, machine: &Machine, app: &mut App) -> Result<(), CliErro
         row(word("on this machine", "本机情况"), obstacle.words.in_lang(lang).to_owned());
     }
     table.print(&mut app.out)
+}
+
+const fn access_word(access: Access, lang: Lang) -> &'static str {
+    match (access, lang) {
+        (Access::ReadOnly, Lang::En) => "reads only",
+        (Access::ReadWrite, Lang::En) => "reads and changes",
+        (Access::ReadOnly, Lang::Zh) => "只读",
+        (Access::ReadWrite, Lang::Zh) => "可读写",
+    }
 }
 
 fn executor_line(executor: &Executor, word: &str) -> String {

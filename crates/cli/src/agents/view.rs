@@ -43,7 +43,7 @@ impl Status {
     }
 }
 
-pub(super) const fn access(agent: &AgentType) -> &'static str {
+const fn access(agent: &AgentType) -> &'static str {
     match agent.access {
         Access::ReadOnly => "read-only",
         Access::ReadWrite => "read-write",

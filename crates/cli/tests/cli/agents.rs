@@ -16,7 +16,9 @@ fn example() -> TestEnv {
 
 fn agent<'a>(list: &'a Value, name: &str) -> &'a Value {
     let agents = list["agents"].as_array().unwrap();
-    agents.iter().find(|agent| agent["name"] == name).unwrap_or_else(|| panic!("{name}: {list:#}"))
+    let found = agents.iter().find(|agent| agent["name"] == name);
+    assert!(found.is_some(), "{name}: {list:#}");
+    found.unwrap()
 }
 
 #[track_caller]
@@ -112,7 +114,7 @@ fn everything_is_said_in_chinese_too() {
         "11 种代理",
         "缺少 `description`",
     ]);
-    env.fugato("agents show release-checker").exits(0).says(&["执行者", "仅限", "禁止", "工具"]);
+    env.fugato("agents show release-checker").exits(0).says(&["执行者", "仅限", "禁止", "工具", "可读写"]);
     env.fugato("agents check").exits(1).says(&[
         "未知的工具 `Grap`",
         "共 3 个代理文件：2 个正常，0 个有问题，1 个无效",
@@ -155,7 +157,7 @@ fn an_unknown_kind_finds_its_neighbour() {
     let env = env();
     let ran = env.fugato("agents show browzer").exits(3);
     ran.says(&["no kind of agent `browzer`", "did you mean `browser`?", "F0806"]);
-    env.fugato("agents show Explore").exits(0).says(&["explore", "read-only"]);
+    env.fugato("agents show Explore").exits(0).says(&["explore", "reads only"]);
 }
 
 #[test]
