@@ -152,7 +152,7 @@ const fn access_word(access: Access, lang: Lang) -> &'static str {
 fn executor_line(executor: &Executor, word: &str) -> String {
     match executor {
         Executor::Script { command } => {
-            let line: Vec<_> = command.iter().map(|part| render::shell_word(part)).collect();
+            let line: Vec<_> = command.iter().map(render::shell_word).collect();
             format!("{word}: {}", line.join(" "))
         }
         _ => word.to_owned(),
