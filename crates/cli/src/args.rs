@@ -89,6 +89,9 @@ pub enum Command {
     /// Skills: list, check, search, create, install, move, lock
     #[command(subcommand)]
     Skill(crate::skill::SkillCommand),
+    /// Kinds of agents: list, show, check
+    #[command(subcommand)]
+    Agents(crate::agents::AgentsCommand),
     /// Policy: which agent sees which skills, and why
     #[command(subcommand)]
     Policy(crate::policy::PolicyCommand),

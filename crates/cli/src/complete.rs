@@ -117,6 +117,17 @@ fn store() -> Option<Reader> {
     Reader::open(&dir).ok().flatten()
 }
 
+/// Kinds of agents of this place.
+pub fn kinds() -> Vec<CompletionCandidate> {
+    let Ok(places) = Places::current() else { return Vec::new() };
+    let describe = |known: fugato_runtime::agents::Known| {
+        let help: String = known.agent.description.chars().take(60).collect();
+        let help = fugato_model::escape_for_terminal(&help.replace('\n', " ")).into_owned();
+        CompletionCandidate::new(known.agent.name).help(Some(help.into()))
+    };
+    fugato_runtime::agents::agent_types(&places).types.into_iter().map(describe).collect()
+}
+
 /// Every error code.
 pub fn codes() -> Vec<CompletionCandidate> {
     Code::ALL

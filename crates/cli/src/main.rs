@@ -1,5 +1,6 @@
 //! The binary `fugato`: arguments in, one command run, an exit code out.
 
+mod agents;
 mod app;
 mod args;
 mod complete;
@@ -58,6 +59,7 @@ fn run(command: Option<Command>, app: &mut App) -> Outcome {
             Ok(Exit::Ok)
         }
         Some(Command::Skill(command)) => skill::run(command, app),
+        Some(Command::Agents(command)) => agents::run(command, app),
         Some(Command::Policy(command)) => policy::run(command, app),
         Some(Command::Profile(command)) => profile::run(command, app),
         Some(Command::Config(command)) => config::run(command, app),

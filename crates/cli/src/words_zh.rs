@@ -44,6 +44,10 @@ const ABOUT: &[(&str, &str)] = &[
     ("skill validate", "按参考校验器检查技能目录"),
     ("skill read-properties", "按参考实现输出技能属性"),
     ("skill to-prompt", "输出参考实现的 <available_skills> 块"),
+    ("agents", "代理的种类：列出、查看、检查"),
+    ("agents ls", "列出这里可以启动的代理种类"),
+    ("agents show", "显示一种代理：工具、限额、指令、问题"),
+    ("agents check", "检查代理文件"),
     ("policy", "策略：哪个代理能看到哪些技能，以及为什么"),
     ("policy resolve", "每个代理能看到什么"),
     ("policy explain", "每个代理为什么能（或不能）看到每个技能"),
@@ -73,6 +77,20 @@ const ABOUT: &[(&str, &str)] = &[
 
 /// English help of an argument or of a possible value, its Chinese. Defaults stand in brackets, as in English.
 const HELP: &[(&str, &str)] = &[
+    (
+        "Only names and descriptions with this text [default: all]",
+        "只列出名称或描述含有此文本的 [default: 全部]",
+    ),
+    ("Name of the kind of agent", "代理种类的名称"),
+    (
+        "Also the agents of this profile that its master delegates to [default: none]",
+        "还包括此配置中由主代理委派的代理 [default: 无]",
+    ),
+    (
+        "Agent files or directories of them [default: all agents that are here]",
+        "代理文件，或其所在目录 [default: 这里的全部代理]",
+    ),
+    ("Forgive nothing, and name what only fugato reads", "不容忍任何问题，并指出只有 fugato 才读取的字段"),
     (
         "Write the files of all runs for other programs anew, from the log",
         "根据日志重新生成所有运行供其他程序读取的文件",

@@ -3,6 +3,7 @@
 //! Architecture invariant: this room performs and never decides. An `if` about the domain belongs in `skill` (later
 //! `engine`).
 
+pub mod agents;
 mod atomic;
 mod beneath;
 pub mod config;

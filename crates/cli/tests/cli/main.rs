@@ -6,6 +6,7 @@
     reason = "a test that meets what it does not expect should fail loudly"
 )]
 
+mod agents;
 mod bad_input;
 mod display;
 mod exports;

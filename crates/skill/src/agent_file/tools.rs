@@ -47,6 +47,8 @@ const CLAUDE_TOOLS: &[(&str, &[&str])] = &[
     ("LSP", &[]),
     ("EnterWorktree", &[]),
     ("ExitWorktree", &[]),
+    ("TeamCreate", &[]),
+    ("TeamDelete", &[]),
 ];
 
 /// Tools of agents that are decided by the engine and performed by nobody.
