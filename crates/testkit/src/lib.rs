@@ -2,6 +2,7 @@
 
 mod env;
 mod skills;
+pub mod web;
 
 pub use env::{Ran, TestEnv};
 pub use skills::write_many_skills;

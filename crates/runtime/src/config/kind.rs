@@ -27,6 +27,8 @@ pub enum Kind {
     Date,
     /// A table of texts.
     Texts,
+    /// Hosts as they stand in addresses, with a port or without.
+    Hosts,
 }
 
 /// A value of a setting.
@@ -40,6 +42,7 @@ pub enum Value {
     /// Thousandths of a US dollar.
     Money(u64),
     Texts(BTreeMap<String, String>),
+    Hosts(Vec<String>),
 }
 
 impl Kind {
@@ -75,6 +78,10 @@ impl Kind {
             ),
             Self::Date => both("a date like 2026-11-15", "形如 2026-11-15 的日期"),
             Self::Texts => both("a table of texts", "由文本组成的表"),
+            Self::Hosts => both(
+                "a list of hosts like \"intranet.example\" or \"127.0.0.1:8080\"",
+                "主机列表，如 \"intranet.example\" 或 \"127.0.0.1:8080\"",
+            ),
         }
     }
 
@@ -97,6 +104,10 @@ impl Kind {
                 let (name, value) = text.split_once('=')?;
                 self.accept(Value::Texts([(name.trim().to_owned(), value.trim().to_owned())].into()))
             }
+            Self::Hosts => {
+                let hosts = text.split(',').map(str::trim).filter(|host| !host.is_empty());
+                self.accept(Value::Hosts(hosts.map(str::to_owned).collect()))
+            }
             Self::Choice(_) | Self::Text | Self::Model | Self::Url | Self::Variable | Self::Date => {
                 self.accept(Value::Text(text.to_owned()))
             }
@@ -115,6 +126,9 @@ impl Kind {
             (Self::Date, Value::Text(text)) => is_date(text),
             (Self::Texts, Value::Texts(texts)) => {
                 texts.iter().all(|(name, value)| is_header(name) && !value.contains(['\r', '\n', '\0']))
+            }
+            (Self::Hosts, Value::Hosts(hosts)) => {
+                hosts.iter().all(|host| fugato_world::web::Allowed::parse(host).is_some())
             }
             (Self::Directories, Value::Directories(_))
             | (Self::Boolean, Value::Boolean(_))
@@ -185,6 +199,7 @@ impl std::fmt::Display for Value {
                 let text = format!("{}.{:03}", thousandths / 1_000, thousandths % 1_000);
                 f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
             }
+            Self::Hosts(hosts) => f.write_str(&hosts.join(", ")),
             // A header may be a secret; its name is not.
             Self::Texts(texts) => {
                 let shown: Vec<_> = texts.keys().map(|name| format!("{name}=…")).collect();

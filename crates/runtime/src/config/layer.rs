@@ -105,6 +105,9 @@ impl Reading<'_> {
             let is_group = SETTINGS.iter().any(|setting| setting.key.starts_with(&format!("{full}.")));
             let section = Section::find(&full);
             match (Setting::find(&full), section, value.get_ref()) {
+                (Some(setting), ..) if self.source.is_keyed.is_some() && setting.is_personal() => {
+                    self.loosening(&full, key.span());
+                }
                 (Some(setting), ..) => self.value(What::Setting(setting), value),
                 (None, Some(section), DeValue::Table(names)) => self.names(section, names),
                 (None, None, DeValue::Table(inner)) if is_group => self.table(inner, &format!("{full}.")),
@@ -169,6 +172,14 @@ impl Reading<'_> {
                 };
                 items.iter().map(text).collect::<Option<Vec<_>>>().map(Value::Directories)
             }
+            (Kind::Hosts, DeValue::Array(items)) => {
+                let text = |item: &Spanned<DeValue<'_>>| match item.get_ref() {
+                    DeValue::String(text) => Some(text.to_string()),
+                    _ => None,
+                };
+                let hosts: Option<Vec<_>> = items.iter().map(text).collect();
+                kind.accept(Value::Hosts(hosts?))
+            }
             (Kind::Model, DeValue::String(text)) => match text.strip_prefix("script:") {
                 Some(file) => Some(Value::Text(format!("script:{}", self.resolve(file).display()))),
                 None => kind.accept(Value::Text(text.to_string())),
@@ -222,6 +233,19 @@ impl Reading<'_> {
         let message = words!(
             "ignored: a file that comes with a project must not decide where your keys go",
             "已忽略：随项目而来的文件不能决定密钥发往何处"
+        );
+        let own = "fugato config set --layer user";
+        let diagnostic = Diagnostic::warning(Code::F0405, self.source.shown, message)
+            .field(key)
+            .at(self.text, span.start, span.end)
+            .hint(words!("yours can: {own} '{key}' VALUE", "您自己的设置可以：{own} '{key}' 值"));
+        self.diagnostics.push(diagnostic);
+    }
+
+    fn loosening(&mut self, key: &str, span: Range<usize>) {
+        let message = words!(
+            "ignored: a file that comes with a project must not decide what agents reach or which programs they start",
+            "已忽略：随项目而来的文件不能决定智能体可访问什么、可启动哪些程序"
         );
         let own = "fugato config set --layer user";
         let diagnostic = Diagnostic::warning(Code::F0405, self.source.shown, message)

@@ -10,6 +10,7 @@ mod models;
 mod schema;
 mod section;
 mod settings;
+mod web;
 
 pub use edit::{set, unset};
 pub use kind::{Kind, Value};

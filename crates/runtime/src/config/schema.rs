@@ -62,6 +62,7 @@ fn accepted(kind: Kind) -> Value {
         Kind::Money => json!({"type": "number", "minimum": 0}),
         Kind::Date => json!({"type": "string", "format": "date"}),
         Kind::Texts => json!({"type": "object", "additionalProperties": {"type": "string"}}),
+        Kind::Hosts => json!({"type": "array", "items": {"type": "string", "minLength": 1}}),
         Kind::Directories => json!({"type": "array", "items": {"type": "string", "minLength": 1}}),
     }
 }

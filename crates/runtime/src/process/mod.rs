@@ -3,6 +3,7 @@
 //! Owns starting, listening, ending and reaping. Knows no tools, no skills and no policy: who may start what was
 //! decided before. Every way to end is a value of [`End`]; dropping the future of [`run`] ends the processes too.
 
+mod attach;
 mod ending;
 mod group;
 mod keeper;
@@ -20,6 +21,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+pub use attach::{Attached, Pipes, attach};
 pub use launch::find_program;
 pub use ledger::{record_in, sweep_dead_owners};
 pub use record::{Note, ProcessLog, Recorded};

@@ -7,7 +7,7 @@ use super::shelf::{self, Shelf};
 use crate::models::{About, Delta, ModelRequest, Models, Retry, ToolChoice, Transcript, call_with_retries};
 use crate::process::{self, ProcessLog};
 use crate::store::Store;
-use crate::tools::{self, ToolContext};
+use crate::tools::{self, Kept, ToolContext, WebSettings};
 use fugato_engine::{Access, Completion, Effect, EffectKey, Purpose, Run};
 use fugato_model::chat::{Message, ToolCall, ToolSpec};
 use fugato_model::{Digest, RelPath, words};
@@ -39,6 +39,8 @@ pub struct World {
     specs: Mutex<HashMap<(bool, bool), Specs>>,
     /// Told of every process, so that a later start can end what we leave when we are killed.
     processes: OnceLock<ProcessLog>,
+    /// What tools keep between calls: connections and the browser.
+    kept: Arc<Kept>,
 }
 
 type Specs = Arc<[ToolSpec]>;
@@ -76,7 +78,20 @@ impl World {
             transcripts: Mutex::default(),
             specs: Mutex::default(),
             processes: OnceLock::new(),
+            kept: Arc::default(),
         }
+    }
+
+    /// What agents may reach on the web, whom they ask for searches, and which browser they use.
+    #[must_use]
+    pub fn with_web(mut self, settings: WebSettings) -> Self {
+        self.kept = Arc::new(Kept::new(settings));
+        self
+    }
+
+    /// Ends what tools keep between calls; the next call that needs it starts it anew.
+    pub(super) async fn let_go(&self) {
+        self.kept.close().await;
     }
 
     #[must_use]
@@ -208,7 +223,7 @@ impl World {
             .clone()
     }
 
-    fn context(&self, access: Access) -> ToolContext {
+    fn context(&self, agent: &str, access: Access) -> ToolContext {
         let access = match access {
             Access::ReadOnly => tools::Access::ReadOnly,
             Access::ReadWrite => tools::Access::ReadWrite,
@@ -219,6 +234,8 @@ impl World {
             access,
             env: self.env.clone(),
             processes: self.processes.get().cloned().unwrap_or_default(),
+            agent: agent.to_owned(),
+            kept: Arc::clone(&self.kept),
             ..ToolContext::default()
         }
     }
@@ -231,7 +248,7 @@ impl World {
         token: CancellationToken,
         live: UnboundedSender<Notice>,
     ) -> Completion {
-        let context = self.context(access);
+        let context = self.context(agent, access);
         let mut tell = |text: &str| {
             let _ = live.send(Notice::Live { agent: agent.to_owned(), text: text.to_owned() });
         };
@@ -283,7 +300,7 @@ impl World {
                 "脚本 `{entry}` 在本次运行创建后已被修改；使用新脚本请执行 `fugato rerun`"
             ));
         }
-        let context = self.context(Access::ReadWrite);
+        let context = self.context(&script.node, Access::ReadWrite);
         let _ = live.send(Notice::Live { agent: script.node.clone(), text: String::new() });
         match tools::script::run(&script.dir, &entry, &script.arguments, &context, token).await {
             Ok(stdout) => Completion::Script { stdout },

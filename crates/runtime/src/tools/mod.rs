@@ -6,10 +6,12 @@
 
 mod arguments;
 mod bash;
+mod browser;
 mod context;
 mod edit;
 mod glob;
 mod grep;
+mod kept;
 mod outcome;
 mod place;
 mod read;
@@ -21,6 +23,7 @@ mod tests;
 mod text;
 mod toolbox;
 mod walk;
+mod web;
 mod write;
 
 use arguments::parse;
@@ -33,6 +36,8 @@ use std::pin::Pin;
 
 pub use crate::process::CancelToken;
 pub use context::{Access, ToolContext, ToolLimits, Wrapper};
+pub use browser::find_browser;
+pub use kept::{Kept, SearchReport, WebSettings};
 pub use outcome::ToolOutcome;
 pub use toolbox::ToolBox;
 
@@ -69,7 +74,7 @@ pub(crate) struct Call<'c> {
 type Running<'c> = Pin<Box<dyn Future<Output = Result<ToolOutcome, Failure>> + Send + 'c>>;
 
 /// All tools, in the order in which models are told of them.
-static FAMILIES: &[&[Tool]] = &[FILES];
+static FAMILIES: &[&[Tool]] = &[FILES, web::TOOLS, browser::TOOLS];
 
 static FILES: &[Tool] = &[
     Tool {

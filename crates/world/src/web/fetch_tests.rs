@@ -1,6 +1,6 @@
 //! Fetching from servers on loopback: what comes, what is refused, and what ends.
 
-use super::test_server::{Answer, Server};
+use fugato_testkit::web::{Answer, Server};
 use super::*;
 use std::io::Write as _;
 use std::time::Duration;
@@ -19,8 +19,7 @@ async fn a_page_is_fetched_over_redirects_and_read() {
         "/start" => Answer::redirect("a/next?x=1"),
         "/a/next?x=1" => Answer::html("<h1>Arrived</h1><a href=more>more</a>"),
         _ => Answer::new(404, "text/plain", "no"),
-    })
-    .await;
+    });
     let fetched = client(&server).fetch(&server.url("/start"), FetchLimits::default()).await.unwrap();
     assert_eq!((fetched.status, fetched.url.as_str()), (200, server.url("/a/next?x=1").as_str()));
     let Content::Page { markdown, .. } = read(&fetched, None).unwrap() else { panic!() };
@@ -29,7 +28,7 @@ async fn a_page_is_fetched_over_redirects_and_read() {
 
 #[tokio::test]
 async fn addresses_that_are_not_public_are_refused_before_anything_is_sent() {
-    let server = Server::start(|_| Answer::html("secret")).await;
+    let server = Server::start(|_| Answer::html("secret"));
     let strict = Client::new(Guard::default()).unwrap();
     let port = server.port();
     for address in [
@@ -50,7 +49,7 @@ async fn addresses_that_are_not_public_are_refused_before_anything_is_sent() {
 
 #[tokio::test]
 async fn a_redirect_is_a_new_address_and_must_pass_too() {
-    let inner = Server::start(|_| Answer::html("secret")).await;
+    let inner = Server::start(|_| Answer::html("secret"));
     let inner_port = inner.port();
     let outer = Server::start(move |request| {
         Answer::redirect(match request.path() {
@@ -60,8 +59,7 @@ async fn a_redirect_is_a_new_address_and_must_pass_too() {
             "/other-port" => return Answer::redirect(&format!("http://127.0.0.1:{inner_port}/")),
             _ => "//169.254.169.254/",
         })
-    })
-    .await;
+    });
     for path in ["/loopback", "/name", "/file", "/other-port", "/x"] {
         let error = fails(&client(&outer), &outer.url(path)).await;
         assert!(error.starts_with("redirected to "), "{path}: {error}");
@@ -75,8 +73,7 @@ async fn endless_redirects_hangs_and_closed_doors_end_with_a_sentence() {
         "/hang" => Answer::Hang,
         "/close" => Answer::Close,
         path => Answer::redirect(&format!("{path}x")),
-    })
-    .await;
+    });
     let client = client(&server);
     assert!(fails(&client, &server.url("/")).await.contains("more than 10 redirects"));
     assert_eq!(server.requests().len(), 11);
@@ -98,8 +95,7 @@ async fn large_bodies_and_bombs_are_cut_at_the_limit() {
     let server = Server::start(move |request| match request.path() {
         "/bomb" => Answer::new(200, "text/plain", &bomb).with_header("content-encoding", "gzip"),
         _ => Answer::new(200, "text/plain", vec![b'b'; 50 << 20]),
-    })
-    .await;
+    });
     for path in ["/bomb", "/large"] {
         let limits = FetchLimits { bytes: 1 << 20, ..FetchLimits::default() };
         let fetched = client(&server).fetch(&server.url(path), limits).await.unwrap();
@@ -113,8 +109,7 @@ async fn pages_in_old_chinese_encodings_are_read() {
         let text = encoding_rs::GB18030.encode("<meta charset=gb2312><title>标题</title><p>中文网页").0.into_owned();
         let kind = if request.path() == "/header" { "text/html; charset=gb18030" } else { "text/html" };
         Answer::new(200, kind, text)
-    })
-    .await;
+    });
     for path in ["/header", "/meta"] {
         let fetched = client(&server).fetch(&server.url(path), FetchLimits::default()).await.unwrap();
         let page = Content::Page { title: Some("标题".into()), markdown: "中文网页".into() };

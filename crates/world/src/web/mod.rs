@@ -15,8 +15,6 @@ mod socks;
 
 #[cfg(test)]
 mod fetch_tests;
-#[cfg(test)]
-pub(crate) mod test_server;
 
 pub use address::is_public;
 pub use client::{Client, ClientError};

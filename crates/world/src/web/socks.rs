@@ -138,7 +138,7 @@ async fn reply(client: &mut TcpStream, code: u8) {
 mod tests {
     use super::*;
     use crate::web::guard::Allowed;
-    use crate::web::test_server::{Answer, Server};
+    use fugato_testkit::web::{Answer, Server};
 
     async fn through(gate: &Gate, host: &str, port: u16) -> (u8, TcpStream) {
         let mut stream = TcpStream::connect(("127.0.0.1", gate.port())).await.unwrap();
@@ -156,7 +156,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_what_the_guard_allows_passes_the_gate() {
-        let server = Server::start(|_| Answer::new(200, "text/plain", "through")).await;
+        let server = Server::start(|_| Answer::new(200, "text/plain", "through"));
         let port = server.port();
         let gate = Gate::open(Guard::new(Allowed::parse(&format!("127.0.0.1:{port}")))).await.unwrap();
         let (code, mut stream) = through(&gate, "127.0.0.1", port).await;

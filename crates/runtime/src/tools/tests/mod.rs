@@ -1,10 +1,13 @@
 //! The tools as an agent meets them: calls in, outcomes out, real files and processes in between.
 
 mod escape;
+mod browser;
+mod browser_faults;
 mod files;
 mod scripts;
 mod search;
 mod shell;
+mod web;
 
 use super::*;
 use serde_json::{Value, json};
@@ -108,8 +111,8 @@ fn snapshot(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 #[test]
 fn tools_are_told_in_a_stable_order_with_schemas_that_hold_together() {
     let names = |access| specs(access).into_iter().map(|spec| spec.name).collect::<Vec<_>>();
-    assert_eq!(names(Access::ReadOnly), ["Read", "Glob", "Grep"]);
-    assert_eq!(names(Access::ReadWrite), ["Read", "Write", "Edit", "Glob", "Grep", "Bash"]);
+    assert!(names(Access::ReadOnly).starts_with(&["Read", "Glob", "Grep"].map(String::from)));
+    assert!(names(Access::ReadWrite).starts_with(&["Read", "Write", "Edit", "Glob", "Grep", "Bash"].map(String::from)));
     for spec in specs(Access::ReadWrite) {
         let properties = spec.parameters["properties"].as_object().unwrap();
         for name in spec.parameters["required"].as_array().unwrap() {
@@ -129,12 +132,18 @@ fn classes_say_what_may_be_repeated() {
 /// What a schema promises, the tool takes.
 #[tokio::test]
 async fn every_argument_of_a_schema_is_understood() {
-    let project = Project::new();
+    let mut project = Project::new();
+    // Its absence is an answer too, and a quick one.
+    let settings = WebSettings { browser: Some("no-such-browser".into()), ..WebSettings::default() };
+    project.context.kept = std::sync::Arc::new(Kept::new(settings));
     project.put("a.txt", "text");
     for spec in specs(Access::ReadWrite) {
         let properties = spec.parameters["properties"].as_object().unwrap();
         let arguments = properties.iter().map(|(name, schema)| {
-            let value = match schema["type"].as_str().unwrap() {
+            let kind = if schema["enum"].is_array() { "enum" } else { schema["type"].as_str().unwrap() };
+            let value = match kind {
+                "enum" => schema["enum"][0].clone(),
+                "array" => json!(["a.txt"]),
                 "string" => json!("a.txt"),
                 "integer" => json!(1),
                 "boolean" => json!(true),
@@ -151,7 +160,7 @@ async fn every_argument_of_a_schema_is_understood() {
 async fn wrong_calls_are_answered_with_what_would_be_right() {
     let project = Project::new();
     let unknown = project.refused("Delete", json!({})).await;
-    assert_eq!(unknown, "unknown tool `Delete`; known are Read, Write, Edit, Glob, Grep, Bash");
+    assert!(unknown.starts_with("unknown tool `Delete`; known are Read, Write, Edit, Glob, Grep, Bash"), "{unknown}");
     assert!(project.refused("Read", json!({})).await.contains("missing field `path`"));
     assert!(project.refused("Read", json!({"path": 7})).await.contains("expected a string"));
     assert!(project.refused("Read", json!([])).await.contains("wrong arguments"));

@@ -1,7 +1,7 @@
 //! Each provider's wire format and faults, against servers on loopback that speak it.
 
 use super::*;
-use crate::web::test_server::{Answer, Server};
+use fugato_testkit::web::{Answer, Server};
 use serde_json::json;
 
 const KEY: &str = "canary-key-123456";
@@ -29,7 +29,7 @@ fn body(provider: Provider) -> Value {
 #[tokio::test]
 async fn every_provider_is_asked_in_its_own_words_and_answers_in_ours() {
     for provider in Provider::ALL {
-        let server = Server::start(move |_| Answer::json(200, &body(provider))).await;
+        let server = Server::start(move |_| Answer::json(200, &body(provider)));
         let found = search(&engine(provider, &server), &query()).await.unwrap();
         assert_eq!(found.len(), 2, "{provider:?}");
         assert_eq!(found[0].title, "A title & more");
@@ -69,7 +69,7 @@ async fn every_fault_is_a_sentence_without_the_key() {
     for (answer, expected) in faults {
         for provider in Provider::ALL {
             let answer = answer.clone();
-            let server = Server::start(move |_| answer.clone()).await;
+            let server = Server::start(move |_| answer.clone());
             let error = search(&engine(provider, &server), &query()).await.unwrap_err().to_string();
             assert!(error.contains(expected), "{provider:?}: {error}");
             assert!(error.contains(provider.as_str()), "{error}");
@@ -80,21 +80,21 @@ async fn every_fault_is_a_sentence_without_the_key() {
 
 #[tokio::test]
 async fn an_engine_that_hangs_or_is_not_there_ends_with_a_sentence() {
-    let server = Server::start(|_| Answer::Hang).await;
+    let server = Server::start(|_| Answer::Hang);
     let hurried = Engine { time: Duration::from_millis(300), ..engine(Provider::Brave, &server) };
     let error = search(&hurried, &query()).await.unwrap_err().to_string();
     assert!(error.contains("did not answer"), "{error}");
     let nobody = Engine { address: "http://127.0.0.1:1/".into(), ..engine(Provider::Tavily, &server) };
     let error = search(&nobody, &query()).await.unwrap_err().to_string();
     assert!(error.contains("could not reach `tavily`"), "{error}");
-    let forbidden = Server::start(|_| Answer::new(403, "text/html", "no")).await;
+    let forbidden = Server::start(|_| Answer::new(403, "text/html", "no"));
     let error = search(&engine(Provider::Searxng, &forbidden), &query()).await.unwrap_err().to_string();
     assert!(error.contains("search.formats"), "{error}");
 }
 
 #[tokio::test]
 async fn no_hit_is_an_empty_list() {
-    let server = Server::start(|_| Answer::json(200, &json!({"query": {"original": "x"}, "results": []}))).await;
+    let server = Server::start(|_| Answer::json(200, &json!({"query": {"original": "x"}, "results": []})));
     for provider in Provider::ALL {
         assert_eq!(search(&engine(provider, &server), &query()).await.unwrap(), Vec::new());
     }
