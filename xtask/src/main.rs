@@ -5,6 +5,7 @@ mod conformance;
 mod fuzz;
 mod generate;
 mod local_model;
+mod machine;
 mod shell;
 mod soak;
 mod test;

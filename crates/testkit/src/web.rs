@@ -104,7 +104,8 @@ impl Server {
                 if ended.load(Ordering::Acquire) {
                     return;
                 }
-                let (record, ended, respond) = (Arc::clone(&record), Arc::clone(&ended), Arc::clone(&respond));
+                let (record, ended, respond) =
+                    (Arc::clone(&record), Arc::clone(&ended), Arc::clone(&respond));
                 std::thread::spawn(move || {
                     let _ = serve(stream, &record, &ended, &*respond);
                 });

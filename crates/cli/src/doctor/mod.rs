@@ -1,6 +1,7 @@
 //! `fugato doctor`: what this machine and project can do, and everything that is wrong, in one place.
 
 mod providers;
+mod web;
 
 use crate::app::{App, SkillSelection, env_var};
 use crate::error::{CliError, Outcome};
@@ -52,6 +53,7 @@ pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
         exports,
     ];
     findings.extend(models.findings());
+    findings.extend(web::findings(app));
     let failed = findings.iter().any(|finding| finding.health == Health::Error);
     if app.out.json {
         let lang = app.out.lang;

@@ -143,7 +143,7 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
         dir.join("runs").join(&spec.id).join("scratch"),
         std::env::vars_os(),
     );
-    let world = Arc::new(world.with_skills(skills::shelf(&args.selection, app)?));
+    let world = Arc::new(world.with_skills(skills::shelf(&args.selection, app)?).with_web(super::web(app)));
     let store = store(app)?;
     let id = spec.id.clone();
     app.out.note(&words!("run {id}", "运行 {id}"));
@@ -240,5 +240,5 @@ pub fn world_of_spec(spec: &RunSpec, models: Models, app: &App) -> Arc<World> {
     );
     // Roots that cannot be had leave the agents without skills, not the run without agents.
     let shelf = skills::shelf(&SkillSelection::default(), app).unwrap_or_else(|_| Shelf::empty());
-    Arc::new(world.with_skills(shelf))
+    Arc::new(world.with_skills(shelf).with_web(super::web(app)))
 }

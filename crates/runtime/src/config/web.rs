@@ -12,7 +12,11 @@ impl Config {
             Some(Value::Hosts(hosts)) => hosts.iter().filter_map(|host| Allowed::parse(host)).collect(),
             _ => Vec::new(),
         };
-        let mut settings = WebSettings { allow, browser: self.text("browser.program").map(Into::into), ..WebSettings::default() };
+        let mut settings = WebSettings {
+            allow,
+            browser: self.text("browser.program").map(Into::into),
+            ..WebSettings::default()
+        };
         settings.choose_search(
             self.text("search.provider"),
             self.text("search.url"),

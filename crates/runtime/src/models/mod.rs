@@ -49,9 +49,9 @@ pub use endpoint::{Api, CallLimits, NativeTools, ProviderSettings};
 pub use error::ModelError;
 pub use limiter::{Retry, RetrySettings, call_with_retries};
 pub use local::LocalServer;
-pub(crate) use secret::{KeySource, Secret};
 pub use registry::{Counters, ModelSettings, Models, OnKey};
 pub use replay::{Past, Recorded};
+pub(crate) use secret::{KeySource, Secret};
 pub use transcript::Transcript;
 
 use fugato_model::chat::ToolSpec;

@@ -1,7 +1,7 @@
 //! Where a call happens and what it may use: roots, access, limits, environment.
 
-use crate::process::{ProcessLog, Spec};
 use super::kept::Kept;
+use crate::process::{ProcessLog, Spec};
 use fugato_model::Words;
 use std::ffi::OsString;
 use std::fmt;

@@ -59,12 +59,18 @@ impl WebSettings {
         let Some(provider) = provider else { return };
         let address = url.or(provider.address()).unwrap_or_default();
         // As people write addresses of servers.
-        let address = if address.is_empty() || address.contains("://") { address.to_owned() } else { format!("http://{address}") };
+        let address = if address.is_empty() || address.contains("://") {
+            address.to_owned()
+        } else {
+            format!("http://{address}")
+        };
         let variables: Vec<String> = match key_env {
             Some(name) => vec![name.to_owned()],
             None => provider.key_variables().iter().map(|name| (*name).to_owned()).collect(),
         };
-        let found = variables.iter().find_map(|name| Some((name.clone(), crate::models::Secret::new(&value(name)?)?)));
+        let found = variables
+            .iter()
+            .find_map(|name| Some((name.clone(), crate::models::Secret::new(&value(name)?)?)));
         let key = match (key_command, found) {
             (Some(command), _) => KeySource::command(command.to_owned()),
             (None, Some((variable, secret))) => KeySource::Given { secret, variable },
@@ -90,7 +96,9 @@ impl WebSettings {
 
     /// Tells whoever keeps secrets out of the log, before anything is asked.
     fn tell_key(&self) {
-        if let (Some(tell), Some(SearchChoice { key: KeySource::Given { secret, .. }, .. })) = (&self.on_key, &self.search) {
+        if let (Some(tell), Some(SearchChoice { key: KeySource::Given { secret, .. }, .. })) =
+            (&self.on_key, &self.search)
+        {
             tell(secret.expose());
         }
     }
@@ -98,7 +106,10 @@ impl WebSettings {
 
 impl fmt::Debug for WebSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WebSettings").field("allow", &self.allow).field("search", &self.search_report()).finish_non_exhaustive()
+        f.debug_struct("WebSettings")
+            .field("allow", &self.allow)
+            .field("search", &self.search_report())
+            .finish_non_exhaustive()
     }
 }
 

@@ -35,8 +35,8 @@ use std::fmt;
 use std::pin::Pin;
 
 pub use crate::process::CancelToken;
+pub use browser::{browser_is_sandboxed, find_browser};
 pub use context::{Access, ToolContext, ToolLimits, Wrapper};
-pub use browser::find_browser;
 pub use kept::{Kept, SearchReport, WebSettings};
 pub use outcome::ToolOutcome;
 pub use toolbox::ToolBox;

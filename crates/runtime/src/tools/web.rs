@@ -14,7 +14,12 @@ use sha2::Digest as _;
 use std::time::Duration;
 
 pub(super) static TOOLS: &[Tool] = &[
-    Tool { name: "WebFetch", class: EffectClass::Read, describe: describe_fetch, run: |call| Box::pin(fetch(call)) },
+    Tool {
+        name: "WebFetch",
+        class: EffectClass::Read,
+        describe: describe_fetch,
+        run: |call| Box::pin(fetch(call)),
+    },
     Tool { name: "WebSearch", class: EffectClass::Read, describe: describe_search, run: search_running },
 ];
 
@@ -71,7 +76,8 @@ async fn fetch(call: Call<'_>) -> Result<ToolOutcome, Failure> {
 }
 
 fn answer(wanted: &Fetch, fetched: &Fetched, context: &ToolContext) -> Result<ToolOutcome, Failure> {
-    let content = read(fetched, wanted.selector.as_deref()).map_err(|error| Failure::new(error.to_string()))?;
+    let content =
+        read(fetched, wanted.selector.as_deref()).map_err(|error| Failure::new(error.to_string()))?;
     let mut head = format!("url: {}\n", short(fetched.url.as_str()));
     if !(200..300).contains(&fetched.status) {
         head.push_str(&format!("status: {}\n", fetched.status));
@@ -102,7 +108,8 @@ fn answer(wanted: &Fetch, fetched: &Fetched, context: &ToolContext) -> Result<To
 
 fn page(out: &mut String, text: &str, wanted: &Fetch) {
     let start = usize::try_from(wanted.start.unwrap_or(0)).unwrap_or(usize::MAX);
-    let most = wanted.max_chars.and_then(|most| usize::try_from(most).ok()).unwrap_or(ANSWER).clamp(100, LONGEST);
+    let most =
+        wanted.max_chars.and_then(|most| usize::try_from(most).ok()).unwrap_or(ANSWER).clamp(100, LONGEST);
     let total = text.chars().count();
     if start >= total && start > 0 {
         out.push_str(&format!("[the text has only {total} characters]"));
@@ -121,12 +128,19 @@ fn page(out: &mut String, text: &str, wanted: &Fetch) {
     }
     let end = start + taken;
     if end < total {
-        out.push_str(&format!("\n[characters {start} to {end} of {total}; WebFetch with start={end} goes on]"));
+        out.push_str(&format!(
+            "\n[characters {start} to {end} of {total}; WebFetch with start={end} goes on]"
+        ));
     }
 }
 
 /// Files for other tools are put where those find them.
-fn document(kind: DocumentKind, fetched: &Fetched, head: String, context: &ToolContext) -> Result<ToolOutcome, Failure> {
+fn document(
+    kind: DocumentKind,
+    fetched: &Fetched,
+    head: String,
+    context: &ToolContext,
+) -> Result<ToolOutcome, Failure> {
     let size = fetched.bytes.len();
     let (what, tool) = match kind {
         DocumentKind::Pdf => ("a PDF", Some("office-read")),
@@ -136,20 +150,29 @@ fn document(kind: DocumentKind, fetched: &Fetched, head: String, context: &ToolC
     };
     let Some(tool) = tool else {
         let named = short(&fetched.content_type);
-        return Err(Failure::new(format!("{head}this is {what} ({named}, {size} bytes); no tool can read it")));
+        return Err(Failure::new(format!(
+            "{head}this is {what} ({named}, {size} bytes); no tool can read it"
+        )));
     };
     if fetched.is_cut {
-        return Err(Failure::new(format!("{head}this is {what} of more than {size} bytes, which is too large")));
+        return Err(Failure::new(format!(
+            "{head}this is {what} of more than {size} bytes, which is too large"
+        )));
     }
     if !context.scratch.is_dir() {
-        return Err(Failure::new(format!("{head}this is {what}, and there is no scratch directory to put it into")));
+        return Err(Failure::new(format!(
+            "{head}this is {what}, and there is no scratch directory to put it into"
+        )));
     }
     // One name per address: fetched twice, it is the same file.
     let name = fugato_model::Digest::from_bytes(sha2::Sha256::digest(fetched.url.as_str()).into()).short();
     let path = context.scratch.join(format!("fetched-{name}.{}", kind.ending()));
     let place = Place::new(context, &path.to_string_lossy())?;
     Slot::open(&place, Parents::MustExist)?.replace(&fetched.bytes)?;
-    Ok(ToolOutcome::text(format!("{head}this is {what} ({size} bytes), saved as {}; read it with {tool}", path.display())))
+    Ok(ToolOutcome::text(format!(
+        "{head}this is {what} ({size} bytes), saved as {}; read it with {tool}",
+        path.display()
+    )))
 }
 
 #[derive(Debug, Deserialize)]
@@ -163,7 +186,8 @@ struct Search {
 }
 
 fn describe_search() -> (&'static str, Value) {
-    let description = "Asks a web search engine and gives titles, addresses and excerpts. Read a result with WebFetch.";
+    let description =
+        "Asks a web search engine and gives titles, addresses and excerpts. Read a result with WebFetch.";
     let parameters = json!({
         "type": "object",
         "properties": {
@@ -182,20 +206,29 @@ fn search_running(call: Call<'_>) -> Running<'_> {
         let Call { arguments, context, cancel, .. } = call;
         let wanted: Search = parse(arguments)?;
         let engine = engine(context).await?;
-        let number = |given: Option<u64>, usual| given.and_then(|n| usize::try_from(n).ok()).unwrap_or(usual).max(1);
+        let number =
+            |given: Option<u64>, usual| given.and_then(|n| usize::try_from(n).ok()).unwrap_or(usual).max(1);
         let text: String = wanted.query.trim().chars().take(400).collect();
         if text.is_empty() {
             return Err(Failure::new("`query` is empty"));
         }
-        let query = Query { text, results: number(wanted.results, 10).min(MAX_RESULTS), page: number(wanted.page, 1) };
+        let query = Query {
+            text,
+            results: number(wanted.results, 10).min(MAX_RESULTS),
+            page: number(wanted.page, 1),
+        };
         let found = tokio::select! {
             found = search::search(&engine, &query) => found,
             () = cancel.cancelled() => return Err(Failure::cancelled()),
         };
         match found {
-            Ok(hits) => Ok(ToolOutcome::fitted(listed(&query.text, &hits).into_bytes(), context.limits.inline_bytes)),
+            Ok(hits) => {
+                Ok(ToolOutcome::fitted(listed(&query.text, &hits).into_bytes(), context.limits.inline_bytes))
+            }
             Err(error) => {
-                if let (search::SearchError::Unauthorized(..), Some(choice)) = (&error, &context.kept.settings.search) {
+                if let (search::SearchError::Unauthorized(..), Some(choice)) =
+                    (&error, &context.kept.settings.search)
+                {
                     choice.key.forget().await;
                 }
                 Err(Failure::new(error.to_string()))
@@ -213,7 +246,9 @@ async fn engine(context: &ToolContext) -> Result<Engine, Failure> {
         ));
     };
     if address.is_empty() {
-        return Err(Failure::new("the search provider searxng needs an address: the person must set search.url"));
+        return Err(Failure::new(
+            "the search provider searxng needs an address: the person must set search.url",
+        ));
     }
     let key = key.get(provider.as_str()).await.map_err(|error| {
         Failure::new(format!("{} (settings search.key_env, search.key_command)", error.words.en))
@@ -229,7 +264,9 @@ fn listed(query: &str, hits: &[Hit]) -> String {
     if hits.is_empty() {
         return format!("nothing was found for \"{query}\"");
     }
-    let line = |(number, hit): (usize, &Hit)| format!("{}. {}\n   {}\n   {}", number + 1, hit.title, hit.url, hit.excerpt);
+    let line = |(number, hit): (usize, &Hit)| {
+        format!("{}. {}\n   {}\n   {}", number + 1, hit.title, hit.url, hit.excerpt)
+    };
     hits.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
 }
 

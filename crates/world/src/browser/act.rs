@@ -169,7 +169,9 @@ impl Context {
     async fn after_closing(&mut self) -> Outcome {
         self.forget_current();
         let tabs = self.list_tabs().await?;
-        Ok(format!("the tab closed itself\n{tabs}\n[select another with browser-tabs, or use browser-navigate]"))
+        Ok(format!(
+            "the tab closed itself\n{tabs}\n[select another with browser-tabs, or use browser-navigate]"
+        ))
     }
 
     async fn find(&mut self, here: &Here, target: &Target) -> Result<Node, BrowserError> {
@@ -177,13 +179,17 @@ impl Context {
             Target::Ref(name) => self.of_ref(here, name),
             Target::Selector(selector) => {
                 let expression = format!("document.querySelector({})", Value::from(selector.as_str()));
-                let found = self.ask(&here.session, "Runtime.evaluate", json!({"expression": expression})).await?;
+                let found =
+                    self.ask(&here.session, "Runtime.evaluate", json!({"expression": expression})).await?;
                 if found.get("exceptionDetails").is_some() {
                     return Err(BrowserError::page(format!("`{}` is not a CSS selector", short(selector))));
                 }
                 let object = text_of(&found, "/result/objectId");
                 if object.is_empty() {
-                    return Err(BrowserError::page(format!("nothing on the page matches `{}`", short(selector))));
+                    return Err(BrowserError::page(format!(
+                        "nothing on the page matches `{}`",
+                        short(selector)
+                    )));
                 }
                 let about = self.ask(&here.session, "DOM.describeNode", json!({"objectId": object})).await?;
                 let backend = about.pointer("/node/backendNodeId").and_then(Value::as_u64).unwrap_or(0);

@@ -36,7 +36,8 @@ impl Context {
         let size = |pointer: &str| metrics.pointer(pointer).and_then(Value::as_f64).unwrap_or(0.0);
         let (mut wanted, mut is_cut) = (json!({"format": "png"}), false);
         if full_page {
-            let (width, height) = (size("/cssContentSize/width").max(1.0), size("/cssContentSize/height").max(1.0));
+            let (width, height) =
+                (size("/cssContentSize/width").max(1.0), size("/cssContentSize/height").max(1.0));
             is_cut = height > MAX_HEIGHT;
             let clip = json!({
                 "x": 0, "y": 0, "width": width.min(MAX_HEIGHT), "height": height.min(MAX_HEIGHT), "scale": 1,
@@ -47,7 +48,8 @@ impl Context {
         let png = base64::engine::general_purpose::STANDARD
             .decode(text_of(&picture, "/data"))
             .map_err(|_| BrowserError::page("the picture could not be read"))?;
-        let (width, height) = dimensions(&png).ok_or_else(|| BrowserError::page("the picture could not be read"))?;
+        let (width, height) =
+            dimensions(&png).ok_or_else(|| BrowserError::page("the picture could not be read"))?;
         let heading = self.heading(&here).await?;
         Ok(Screenshot { png, width, height, is_cut, heading })
     }
@@ -67,11 +69,16 @@ impl Context {
             "timeout": SCRIPT_MS, "replMode": true,
         });
         let answer = match self.ask(&here.session, "Runtime.evaluate", wanted).await {
-            Err(BrowserError::Protocol(_, why)) if why.contains("terminated") => {
-                return Err(BrowserError::page(format!("the script ran longer than {} s and was ended", SCRIPT_MS / 1000)));
+            Err(BrowserError::Protocol(_, why)) if why.contains("terminated") || why == "Internal error" => {
+                return Err(BrowserError::page(format!(
+                    "the script ran longer than {} s and was ended",
+                    SCRIPT_MS / 1000
+                )));
             }
             Err(BrowserError::Protocol(_, why)) => {
-                return Err(BrowserError::page(format!("the script has no value that can be given back: {why}")));
+                return Err(BrowserError::page(format!(
+                    "the script has no value that can be given back: {why}"
+                )));
             }
             answer => answer?,
         };

@@ -58,8 +58,12 @@ impl Connection {
         on_event: impl Fn(&Connection, Event) + Send + 'static,
     ) -> (Self, Wires) {
         let (outgoing, mut queue) = mpsc::unbounded_channel::<Vec<u8>>();
-        let inner =
-            Inner { next: AtomicU64::new(1), outgoing, pending: Mutex::default(), closed: AtomicBool::new(false) };
+        let inner = Inner {
+            next: AtomicU64::new(1),
+            outgoing,
+            pending: Mutex::default(),
+            closed: AtomicBool::new(false),
+        };
         let connection = Self(Arc::new(inner));
         let writing = tokio::spawn(async move {
             while let Some(message) = queue.recv().await {

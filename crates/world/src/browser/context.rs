@@ -5,7 +5,7 @@ use super::cdp::{Connection, Wires};
 use super::error::BrowserError;
 use super::events::{Dialogs, State, auto_attach};
 use super::snapshot::Refs;
-use crate::web::{Gate, Guard};
+use crate::web::{Gate, Guard, Refused};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -125,7 +125,11 @@ impl Context {
     }
 
     /// Names the action in what went wrong, and forgets a tab that is of no use any more.
-    pub(super) fn end<T>(&mut self, action: &'static str, result: Result<T, BrowserError>) -> Result<T, BrowserError> {
+    pub(super) fn end<T>(
+        &mut self,
+        action: &'static str,
+        result: Result<T, BrowserError>,
+    ) -> Result<T, BrowserError> {
         result.map_err(|error| match error {
             _ if self.connection.is_closed() => BrowserError::Gone,
             BrowserError::TooSlow(_, 0) => BrowserError::TooSlow(action, self.seconds),
@@ -171,7 +175,9 @@ impl Context {
         let target = text_of(&made, "/targetId");
         let session = self
             .state
-            .until(self.deadline, |tabs| tabs.iter().find(|tab| tab.target == target).map(|tab| tab.session.clone()))
+            .until(self.deadline, |tabs| {
+                tabs.iter().find(|tab| tab.target == target).map(|tab| tab.session.clone())
+            })
             .await
             .ok_or(BrowserError::TooSlow("opening a tab", 0))?;
         self.current = Some(target.clone());
@@ -218,13 +224,18 @@ impl Context {
         // The browser itself knows these, also when the page does not answer.
         let about = self.call("Target.getTargetInfo", json!({"targetId": here.target})).await?;
         let (url, title) = (text_of(&about, "/targetInfo/url"), text_of(&about, "/targetInfo/title"));
-        let mut text = format!("page: {}\ntitle: {}\n", super::events::short(&url), super::events::short(&title));
-        let (notes, loading) =
-            self.state.of(&here.target, |tab| (std::mem::take(&mut tab.notes), tab.is_loading)).unwrap_or_default();
+        let mut text =
+            format!("page: {}\ntitle: {}\n", super::events::short(&url), super::events::short(&title));
+        let (notes, loading) = self
+            .state
+            .of(&here.target, |tab| (std::mem::take(&mut tab.notes), tab.is_loading))
+            .unwrap_or_default();
         if loading {
             text.push_str("[still loading]\n");
         }
-        for note in notes.into_iter().chain(self.gate.take_refused().iter().map(|refused| format!("not loaded: {refused}"))) {
+        let refused = self.gate.take_refused();
+        let refused = refused.iter().filter(|refused| !matches!(refused, Refused::Unknown(_)));
+        for note in notes.into_iter().chain(refused.map(|refused| format!("not loaded: {refused}"))) {
             text.push_str(&format!("[{note}]\n"));
         }
         text.push('\n');

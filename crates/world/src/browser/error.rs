@@ -9,7 +9,9 @@ pub enum BrowserError {
     Gone,
     #[error("the page crashed and was closed; open it again with browser-navigate")]
     Crashed,
-    #[error("{0} took longer than {1} s; the page may be busy. Look with browser-snapshot, or leave it with browser-navigate")]
+    #[error(
+        "{0} took longer than {1} s; the page may be busy. Look with browser-snapshot, or leave it with browser-navigate"
+    )]
     TooSlow(&'static str, u64),
     #[error("no page is open; open one with browser-navigate")]
     NoPage,

@@ -67,7 +67,11 @@ impl State {
     }
 
     /// Waits until `find` finds something, or nothing more can come.
-    pub async fn until<T>(&self, deadline: Instant, mut find: impl FnMut(&mut Vec<Tab>) -> Option<T>) -> Option<T> {
+    pub async fn until<T>(
+        &self,
+        deadline: Instant,
+        mut find: impl FnMut(&mut Vec<Tab>) -> Option<T>,
+    ) -> Option<T> {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
@@ -110,7 +114,8 @@ impl State {
             }
             method => {
                 let Some(session) = event.session.as_deref() else { return };
-                let owner = |tab: &&mut Tab| tab.session == session || tab.frames.values().any(|own| own == session);
+                let owner =
+                    |tab: &&mut Tab| tab.session == session || tab.frames.values().any(|own| own == session);
                 if let Some(tab) = tabs.iter_mut().find(owner) {
                     of_page(tab, connection, session, method, &event.params);
                 }
@@ -123,8 +128,10 @@ impl State {
 
 /// A tab, or a frame of another site inside one. It waits until everything is switched on.
 fn attached(tabs: &mut Vec<Tab>, connection: &Connection, event: &Event) {
-    let text = |pointer: &str| event.params.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let (session, target, kind) = (text("/sessionId"), text("/targetInfo/targetId"), text("/targetInfo/type"));
+    let text =
+        |pointer: &str| event.params.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (session, target, kind) =
+        (text("/sessionId"), text("/targetInfo/targetId"), text("/targetInfo/type"));
     let context = text("/targetInfo/browserContextId");
     let tell = |method: &str, params: Value| connection.tell(Some(&session), method, &params);
     tell("Target.setAutoAttach", auto_attach());
@@ -157,7 +164,8 @@ fn attached(tabs: &mut Vec<Tab>, connection: &Connection, event: &Event) {
             frames: HashMap::new(),
         });
     } else if let Some(parent) = event.session.as_deref() {
-        let is_parent = |tab: &&mut Tab| tab.session == parent || tab.frames.values().any(|own| own == parent);
+        let is_parent =
+            |tab: &&mut Tab| tab.session == parent || tab.frames.values().any(|own| own == parent);
         if let Some(tab) = tabs.iter_mut().find(is_parent) {
             tab.frames.insert(target, session.clone());
         }

@@ -1,8 +1,15 @@
 //! How a Chromium is found and started. The starting itself is somebody else's.
 
 /// Names it has on the `PATH`, the usual first.
-pub const PROGRAMS: &[&str] =
-    &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge", "brave-browser"];
+pub const PROGRAMS: &[&str] = &[
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "microsoft-edge",
+    "brave-browser",
+];
 
 /// Places outside of the `PATH`.
 pub const USUAL_PLACES: &[&str] = &[
@@ -41,7 +48,8 @@ pub fn arguments(profile: &str, sandboxed: bool) -> Vec<String> {
         "--use-mock-keychain",
         // A small /dev/shm is common in containers and kills pages.
         "--disable-dev-shm-usage",
-        "--disable-features=MediaRouter,Translate,OptimizationHints,DialMediaRouteProvider,AutofillServerCommunication",
+        "--disable-features=MediaRouter,Translate,OptimizationHints,DialMediaRouteProvider,AutofillServerCommunication,\
+         PreconnectToSearch,NavigationPredictor",
         // What passes no gate reaches nobody: no name means anything, and what belongs to no context has a dead proxy.
         "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
         "--proxy-server=socks5://127.0.0.1:1",
@@ -51,6 +59,7 @@ pub fn arguments(profile: &str, sandboxed: bool) -> Vec<String> {
         "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
         "--webrtc-ip-handling-policy=disable_non_proxied_udp",
         "--window-size=1280,800",
+        "--hide-scrollbars",
     ]
     .map(str::to_owned)
     .into();

@@ -3,6 +3,7 @@
 use super::context::{Context, Here, Outcome, text_of};
 use super::error::BrowserError;
 use super::events::Dialogs;
+use crate::web::Refused;
 use reqwest::Url;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -38,8 +39,9 @@ impl Context {
     }
 
     async fn go(&mut self, address: &str, dialogs: Dialogs) -> Outcome {
-        let url = Url::parse(address.trim())
-            .map_err(|error| BrowserError::page(format!("`{}` is not an address: {error}", super::events::short(address))))?;
+        let url = Url::parse(address.trim()).map_err(|error| {
+            BrowserError::page(format!("`{}` is not an address: {error}", super::events::short(address)))
+        })?;
         self.guard.check(&url)?;
         let here = match self.here() {
             Ok(here) => here,
@@ -58,7 +60,10 @@ impl Context {
     async fn load(&mut self, here: &Here, url: &Url) -> Result<(), BrowserError> {
         let before = self.state.of(&here.target, |tab| tab.document).unwrap_or(0);
         let wait = self.deadline - READING;
-        let asked = self.connection.call(Some(&here.session), "Page.navigate", json!({"url": url.as_str()}), wait).await;
+        let asked = self
+            .connection
+            .call(Some(&here.session), "Page.navigate", json!({"url": url.as_str()}), wait)
+            .await;
         let answer = match asked {
             Err(BrowserError::TooSlow(..)) => return Err(self.stop(here, url).await),
             answer => answer?,
@@ -71,7 +76,8 @@ impl Context {
         let is_new = answer.get("loaderId").is_some() && problem.is_empty();
         let is_ready = |tabs: &mut Vec<super::events::Tab>| {
             let tab = tabs.iter().find(|tab| tab.target == here.target);
-            tab.is_none_or(|tab| tab.is_crashed || ((!is_new || tab.document > before) && tab.is_ready)).then_some(())
+            tab.is_none_or(|tab| tab.is_crashed || ((!is_new || tab.document > before) && tab.is_ready))
+                .then_some(())
         };
         if self.state.until(wait, is_ready).await.is_none() {
             // The document never ends: what is there can be read.
@@ -93,12 +99,19 @@ impl Context {
             self.forget_current();
         }
         let seconds = NAVIGATION - READING.as_secs();
-        BrowserError::page(format!("{host} sent no page within {seconds} s; loading was stopped and the browser can be used"))
+        BrowserError::page(format!(
+            "{host} sent no page within {seconds} s; loading was stopped and the browser can be used"
+        ))
     }
 
     fn not_loaded(&mut self, url: &Url, problem: &str) -> BrowserError {
-        if let Some(refused) = self.gate.take_refused().into_iter().next() {
-            return BrowserError::page(format!("{} was not loaded: {refused}", super::events::short(url.as_str())));
+        // The browser asks for names on its own account too; those are nobody's business.
+        let is_ours = |refused: &Refused| !matches!(refused, Refused::Unknown(name) if Some(name.as_str()) != url.host_str());
+        if let Some(refused) = self.gate.take_refused().into_iter().find(is_ours) {
+            return BrowserError::page(format!(
+                "{} was not loaded: {refused}",
+                super::events::short(url.as_str())
+            ));
         }
         let known = match problem {
             "net::ERR_TOO_MANY_REDIRECTS" => "it redirects in a circle",
@@ -124,11 +137,11 @@ impl Context {
         let history = self.ask(&here.session, "Page.getNavigationHistory", json!({})).await?;
         let index = history.get("currentIndex").and_then(Value::as_u64).unwrap_or(0);
         let before = index.checked_sub(1).and_then(|index| usize::try_from(index).ok());
-        let entry = before.and_then(|before| history.get("entries")?.get(before)?.get("id").cloned());
+        let before = before.and_then(|before| history.get("entries")?.get(before));
         // The blank page every tab begins with is nothing to go back to.
-        let (Some(entry), true) = (entry, index > 1) else {
-            return Err(BrowserError::page("there is no page before this one"));
-        };
+        let entry =
+            before.filter(|entry| text_of(entry, "/url") != "about:blank").and_then(|entry| entry.get("id"));
+        let Some(entry) = entry else { return Err(BrowserError::page("there is no page before this one")) };
         self.ask(&here.session, "Page.navigateToHistoryEntry", json!({"entryId": entry})).await?;
         self.settle(&here).await;
         self.report(&here).await
@@ -155,9 +168,15 @@ impl Context {
             let here = self.here()?;
             if Instant::now() >= last {
                 let what = match until {
-                    Until::Text(text) => format!("the text \"{}\" did not appear", super::events::short(text)),
-                    Until::Gone(text) => format!("the text \"{}\" did not go away", super::events::short(text)),
-                    Until::Url(part) => format!("the address never contained `{}`", super::events::short(part)),
+                    Until::Text(text) => {
+                        format!("the text \"{}\" did not appear", super::events::short(text))
+                    }
+                    Until::Gone(text) => {
+                        format!("the text \"{}\" did not go away", super::events::short(text))
+                    }
+                    Until::Url(part) => {
+                        format!("the address never contained `{}`", super::events::short(part))
+                    }
                     Until::Time(_) => String::new(),
                 };
                 let page = self.report(&here).await?;
@@ -184,7 +203,9 @@ impl Context {
         let frames = self.state.of(&here.target, |tab| tab.frames.values().cloned().collect::<Vec<_>>());
         let look = format!("({LOOK})({})", Value::from(text));
         for session in std::iter::once(here.session.clone()).chain(frames.unwrap_or_default()) {
-            let answer = self.ask(&session, "Runtime.evaluate", json!({"expression": look, "returnByValue": true})).await?;
+            let answer = self
+                .ask(&session, "Runtime.evaluate", json!({"expression": look, "returnByValue": true}))
+                .await?;
             if answer.pointer("/result/value").and_then(Value::as_bool) == Some(true) {
                 return Ok(true);
             }

@@ -99,8 +99,12 @@ impl Context {
         let document = self.state.of(&here.target, |tab| tab.document).unwrap_or(0);
         self.refs.entry(here.target.clone()).or_default().turn_to(document);
         let mut reading = Reading { lines: Vec::new(), frames: 0 };
-        self.read_frame(here, Frame { session: here.session.clone(), id: None, owners: Vec::new(), depth: 0, indent: 0 }, &mut reading)
-            .await?;
+        self.read_frame(
+            here,
+            Frame { session: here.session.clone(), id: None, owners: Vec::new(), depth: 0, indent: 0 },
+            &mut reading,
+        )
+        .await?;
         Ok(paged(&reading.lines, start, bytes))
     }
 
@@ -128,7 +132,8 @@ impl Context {
                 if let Some(line) = line.filter(|line| !line.is_told_by(&below)) {
                     let mut text = line.text;
                     if let (true, Some(backend)) = (line.is_usable, line.backend) {
-                        let known = Node { session: frame.session.clone(), backend, owners: frame.owners.clone() };
+                        let known =
+                            Node { session: frame.session.clone(), backend, owners: frame.owners.clone() };
                         let number = self.refs.entry(here.target.clone()).or_default().number(known);
                         text = format!("[e{number}] {text}");
                     }
@@ -139,7 +144,8 @@ impl Context {
                     }
                     below = if line.name.is_empty() { below } else { line.name };
                 }
-                let children = node.get("childIds").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+                let children =
+                    node.get("childIds").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
                 for child in children.iter().rev().filter_map(|id| by_id.get(id.as_str()?)) {
                     stack.push((child, inner, below.clone()));
                 }
@@ -149,7 +155,14 @@ impl Context {
     }
 
     /// A frame that cannot be read leaves the rest of the page readable.
-    async fn read_inner(&mut self, here: &Here, outer: &Frame, owner: u64, indent: usize, reading: &mut Reading) {
+    async fn read_inner(
+        &mut self,
+        here: &Here,
+        outer: &Frame,
+        owner: u64,
+        indent: usize,
+        reading: &mut Reading,
+    ) {
         if outer.depth >= MAX_FRAME_DEPTH || reading.frames >= MAX_FRAMES {
             return;
         }
@@ -170,7 +183,9 @@ impl Context {
             }
         };
         if self.read_frame(here, frame, reading).await.is_err() {
-            reading.lines.push(format!("{}- (this frame could not be read)", "  ".repeat(indent.min(MAX_INDENT))));
+            reading
+                .lines
+                .push(format!("{}- (this frame could not be read)", "  ".repeat(indent.min(MAX_INDENT))));
         }
     }
 
@@ -180,7 +195,9 @@ impl Context {
         let wanted = json!({"expression": expression, "returnByValue": true});
         let answer = self.ask(&here.session, "Runtime.evaluate", wanted).await?;
         let value = answer.pointer("/result/value");
-        let Some(text) = value.and_then(|value| value.get("text")).and_then(Value::as_str) else { return Ok(None) };
+        let Some(text) = value.and_then(|value| value.get("text")).and_then(Value::as_str) else {
+            return Ok(None);
+        };
         let elements = value.and_then(|value| value.get("elements")).and_then(Value::as_u64).unwrap_or(0);
         Ok(Some(format!(
             "[the page is too large for a snapshot ({elements} elements); this is the beginning of its text. Pick out parts with \
@@ -239,8 +256,9 @@ fn describe(node: &Value) -> Option<Line> {
         "StaticText" => {
             return Some(Line { text: name.clone(), name, is_text: true, ..Line::default() });
         }
-        "none" | "presentation" | "generic" | "paragraph" | "Section" | "LabelText" | "group" | "listitem" | "rowgroup"
-        | "strong" | "emphasis" | "LayoutTable" | "LayoutTableRow" | "LayoutTableCell" | "div"
+        "none" | "presentation" | "generic" | "paragraph" | "Section" | "LabelText" | "group"
+        | "listitem" | "rowgroup" | "strong" | "emphasis" | "LayoutTable" | "LayoutTableRow"
+        | "LayoutTableCell" | "div"
             if !is_usable && (name.is_empty() || role != "group") =>
         {
             return None;
@@ -273,7 +291,9 @@ impl Properties<'_> {
     }
 
     fn describe(&self, line: &mut String) {
-        for name in ["checked", "selected", "pressed", "disabled", "required", "readonly", "focused", "modal", "busy"] {
+        for name in
+            ["checked", "selected", "pressed", "disabled", "required", "readonly", "focused", "modal", "busy"]
+        {
             if self.is_true(name) {
                 line.push_str(&format!(" {name}"));
             }
@@ -295,9 +315,29 @@ impl Properties<'_> {
 
 /// Roles whose elements are clicked, typed into or chosen, whether they can be reached with the keyboard or not.
 const USABLE: &[&str] = &[
-    "button", "link", "textbox", "searchbox", "combobox", "listbox", "checkbox", "radio", "switch", "slider", "spinbutton",
-    "menuitem", "menuitemcheckbox", "menuitemradio", "tab", "treeitem", "DisclosureTriangle", "Date", "DateTime", "ColorWell",
-    "InputTime", "MenuListPopup", "PopUpButton",
+    "button",
+    "link",
+    "textbox",
+    "searchbox",
+    "combobox",
+    "listbox",
+    "checkbox",
+    "radio",
+    "switch",
+    "slider",
+    "spinbutton",
+    "menuitem",
+    "menuitemcheckbox",
+    "menuitemradio",
+    "tab",
+    "treeitem",
+    "DisclosureTriangle",
+    "Date",
+    "DateTime",
+    "ColorWell",
+    "InputTime",
+    "MenuListPopup",
+    "PopUpButton",
 ];
 
 /// Chromium's own names for what has an ordinary one.
@@ -389,9 +429,15 @@ mod tests {
     fn a_node_is_one_line_with_what_matters() {
         let line = |node: Value| describe(&node).map(|line| (line.text, line.is_usable));
         let checked = json!({"properties": [{"name": "checked", "value": {"value": "true"}}, {"name": "disabled", "value": {"value": true}}]});
-        assert_eq!(line(node("checkbox", "Agree", checked)), Some(("checkbox \"Agree\" checked disabled".into(), true)));
+        assert_eq!(
+            line(node("checkbox", "Agree", checked)),
+            Some(("checkbox \"Agree\" checked disabled".into(), true))
+        );
         let field = json!({"value": {"value": "张三"}, "properties": [{"name": "required", "value": {"value": true}}]});
-        assert_eq!(line(node("textbox", " Your\n name ", field)), Some(("textbox \"Your name\" value=\"张三\" required".into(), true)));
+        assert_eq!(
+            line(node("textbox", " Your\n name ", field)),
+            Some(("textbox \"Your name\" value=\"张三\" required".into(), true))
+        );
         let link = json!({"properties": [{"name": "url", "value": {"value": "https://x.example/a"}}]});
         assert_eq!(line(node("link", "A", link)), Some(("link \"A\" -> https://x.example/a".into(), true)));
         let heading = json!({"properties": [{"name": "level", "value": {"value": 2}}]});
@@ -419,7 +465,10 @@ mod tests {
     fn pages_of_lines_join_to_the_whole() {
         let lines: Vec<String> = (1..=100).map(|n| format!("- line {n}")).collect();
         let first = paged(&lines, 1, 300);
-        assert!(first.contains("- line 1\n") && first.contains("of 100; browser-snapshot with start="), "{first}");
+        assert!(
+            first.contains("- line 1\n") && first.contains("of 100; browser-snapshot with start="),
+            "{first}"
+        );
         let next: usize = first.rsplit("start=").next().unwrap().split(' ').next().unwrap().parse().unwrap();
         assert!(paged(&lines, next, 300).starts_with(&format!("- line {next}\n")));
         assert_eq!(paged(&lines, 101, 300), "(the page has only 100 lines)");

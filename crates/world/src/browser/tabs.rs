@@ -74,6 +74,8 @@ impl Context {
     fn numbered(&self, number: usize) -> Result<String, BrowserError> {
         let targets = self.targets();
         let found = number.checked_sub(1).and_then(|index| targets.get(index).cloned());
-        found.ok_or_else(|| BrowserError::page(format!("there is no tab {number}; {} are open", targets.len())))
+        found.ok_or_else(|| {
+            BrowserError::page(format!("there is no tab {number}; {} are open", targets.len()))
+        })
     }
 }

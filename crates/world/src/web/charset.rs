@@ -7,9 +7,8 @@ const LOOK: usize = 2048;
 
 /// The text, and the name of the encoding it had. Never fails: what is no character becomes `\u{fffd}`.
 pub(super) fn decode(bytes: &[u8], content_type: &str) -> (String, &'static str) {
-    let encoding = declared(content_type)
-        .or_else(|| in_page(bytes.get(..LOOK).unwrap_or(bytes)))
-        .unwrap_or(UTF_8);
+    let encoding =
+        declared(content_type).or_else(|| in_page(bytes.get(..LOOK).unwrap_or(bytes))).unwrap_or(UTF_8);
     // A byte order mark comes before every word about the encoding.
     let (text, used, _) = encoding.decode(bytes);
     (text.into_owned(), used.name())

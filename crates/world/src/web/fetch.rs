@@ -93,7 +93,10 @@ impl Client {
         let request = self
             .get(url)
             .await?
-            .header(ACCEPT, "text/html,application/xhtml+xml,text/markdown,text/plain,application/json,*/*;q=0.8")
+            .header(
+                ACCEPT,
+                "text/html,application/xhtml+xml,text/markdown,text/plain,application/json,*/*;q=0.8",
+            )
             .header(ACCEPT_LANGUAGE, "en,zh;q=0.9,*;q=0.5");
         request.send().await.map_err(|error| match refusal(&error) {
             Some(refused) => refused.into(),
@@ -117,7 +120,10 @@ fn redirect(response: &Response) -> Result<Option<Url>, FetchError> {
 
 async fn body(url: Url, mut response: Response, limit: usize) -> Result<Fetched, FetchError> {
     let status = response.status().as_u16();
-    let kind = response.headers().get(CONTENT_TYPE).map(|kind| String::from_utf8_lossy(kind.as_bytes()).into_owned());
+    let kind = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .map(|kind| String::from_utf8_lossy(kind.as_bytes()).into_owned());
     let content_type = kind.unwrap_or_default();
     let host = url.host_str().unwrap_or_default();
     let (mut bytes, mut is_cut) = (Vec::new(), false);

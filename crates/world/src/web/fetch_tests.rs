@@ -1,7 +1,7 @@
 //! Fetching from servers on loopback: what comes, what is refused, and what ends.
 
-use fugato_testkit::web::{Answer, Server};
 use super::*;
+use fugato_testkit::web::{Answer, Server};
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -40,7 +40,10 @@ async fn addresses_that_are_not_public_are_refused_before_anything_is_sent() {
         "file:///etc/passwd".into(),
     ] {
         let error = fails(&strict, &address).await;
-        assert!(error.contains("not on the public internet") || error.contains("only http and https"), "{error}");
+        assert!(
+            error.contains("not on the public internet") || error.contains("only http and https"),
+            "{error}"
+        );
     }
     assert!(fails(&strict, "http://me:pass@127.0.0.1/").await.contains("user name or password"));
     assert!(!fails(&strict, "http://me:canary pass@/").await.contains("canary"));
@@ -106,7 +109,8 @@ async fn large_bodies_and_bombs_are_cut_at_the_limit() {
 #[tokio::test]
 async fn pages_in_old_chinese_encodings_are_read() {
     let server = Server::start(|request| {
-        let text = encoding_rs::GB18030.encode("<meta charset=gb2312><title>标题</title><p>中文网页").0.into_owned();
+        let text =
+            encoding_rs::GB18030.encode("<meta charset=gb2312><title>标题</title><p>中文网页").0.into_owned();
         let kind = if request.path() == "/header" { "text/html; charset=gb18030" } else { "text/html" };
         Answer::new(200, kind, text)
     });

@@ -12,10 +12,10 @@ const LOOKUP: Duration = Duration::from_secs(10);
 
 /// Ports of services that take a web request for something else (mail, shells, databases of old). As browsers have it.
 const REFUSED_PORTS: &[u16] = &[
-    0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109,
-    110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531,
-    532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060,
-    5061, 6000, 6379, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
+    0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103,
+    104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137, 139, 143, 161, 179, 389, 427, 465, 512, 513, 514,
+    515, 526, 530, 531, 532, 540, 548, 554, 556, 563, 587, 601, 636, 989, 990, 993, 995, 1719, 1720, 1723,
+    2049, 3659, 4045, 4190, 5060, 5061, 6000, 6379, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080,
 ];
 
 /// Why an address is not asked.
@@ -23,7 +23,9 @@ const REFUSED_PORTS: &[u16] = &[
 pub enum Refused {
     #[error("`{0}` is not an address that can be fetched: only http and https are")]
     Scheme(String),
-    #[error("the address contains a user name or password, which is not sent; leave out what stands before the `@`")]
+    #[error(
+        "the address contains a user name or password, which is not sent; leave out what stands before the `@`"
+    )]
     Userinfo,
     #[error("the address has no host")]
     NoHost,
@@ -50,7 +52,11 @@ impl Allowed {
     pub fn parse(text: &str) -> Option<Self> {
         let url = Url::parse(&format!("http://{text}/")).ok()?;
         let has_more = url.path() != "/" || url.query().is_some() || url.fragment().is_some();
-        if has_more || !url.username().is_empty() || url.password().is_some() || text.contains(['/', '@', '*']) {
+        if has_more
+            || !url.username().is_empty()
+            || url.password().is_some()
+            || text.contains(['/', '@', '*'])
+        {
             return None;
         }
         // Port 80 vanishes from an http address; whoever wrote it meant it.
@@ -107,10 +113,12 @@ impl Guard {
         let host = plain(host);
         let found = match host.parse::<IpAddr>() {
             Ok(address) => vec![SocketAddr::new(address, port)],
-            Err(_) => match tokio::time::timeout(LOOKUP, tokio::net::lookup_host((host.as_str(), port))).await {
-                Ok(Ok(found)) => found.collect(),
-                _ => Vec::new(),
-            },
+            Err(_) => {
+                match tokio::time::timeout(LOOKUP, tokio::net::lookup_host((host.as_str(), port))).await {
+                    Ok(Ok(found)) => found.collect(),
+                    _ => Vec::new(),
+                }
+            }
         };
         self.usable(&host, port, &found)
     }
@@ -127,7 +135,8 @@ impl Guard {
         if self.is_allowed(host, port) {
             return Ok(found.to_vec());
         }
-        let public: Vec<SocketAddr> = found.iter().copied().filter(|address| is_public(address.ip())).collect();
+        let public: Vec<SocketAddr> =
+            found.iter().copied().filter(|address| is_public(address.ip())).collect();
         if public.is_empty() { Err(Refused::NotPublic(shown(host, port), first.ip())) } else { Ok(public) }
     }
 
@@ -159,10 +168,20 @@ mod tests {
     fn every_spelling_of_this_machine_is_refused() {
         let guard = Guard::default();
         for url in [
-            "http://127.0.0.1/", "http://127.1/", "http://2130706433/", "http://0x7f.0.0.1/", "http://0177.0.0.1/",
-            "http://0/", "http://[::1]/", "http://[::ffff:127.0.0.1]/", "http://[::ffff:7f00:1]/",
-            "http://169.254.169.254/latest/meta-data/", "http://[64:ff9b::a9fe:a9fe]/", "http://[fe80::1]/",
-            "http://127.0.0.1./", "http://１２７.0.0.1/",
+            "http://127.0.0.1/",
+            "http://127.1/",
+            "http://2130706433/",
+            "http://0x7f.0.0.1/",
+            "http://0177.0.0.1/",
+            "http://0/",
+            "http://[::1]/",
+            "http://[::ffff:127.0.0.1]/",
+            "http://[::ffff:7f00:1]/",
+            "http://169.254.169.254/latest/meta-data/",
+            "http://[64:ff9b::a9fe:a9fe]/",
+            "http://[fe80::1]/",
+            "http://127.0.0.1./",
+            "http://１２７.0.0.1/",
         ] {
             assert!(matches!(check(&guard, url), Err(Refused::NotPublic(..))), "{url}");
         }
@@ -185,10 +204,13 @@ mod tests {
     fn what_is_allowed_is_allowed_as_written_and_no_further() {
         let allowed = ["127.0.0.1:8080", "Intranet.Example", "[::1]:3000", "10.0.0.1:80"];
         let guard = Guard::new(allowed.iter().filter_map(|text| Allowed::parse(text)));
-        for good in ["http://127.0.0.1:8080/x", "http://127.1:8080/", "http://[::1]:3000/", "http://10.0.0.1/"] {
+        for good in
+            ["http://127.0.0.1:8080/x", "http://127.1:8080/", "http://[::1]:3000/", "http://10.0.0.1/"]
+        {
             assert_eq!(check(&guard, good), Ok(()), "{good}");
         }
-        for bad in ["http://127.0.0.1:8081/", "http://127.0.0.2:8080/", "http://[::1]/", "https://10.0.0.1/"] {
+        for bad in ["http://127.0.0.1:8081/", "http://127.0.0.2:8080/", "http://[::1]/", "https://10.0.0.1/"]
+        {
             assert!(matches!(check(&guard, bad), Err(Refused::NotPublic(..))), "{bad}");
         }
         for wrong in ["", "*", "http://x/", "x/y", "me@x", "x:99999", "a b"] {
@@ -201,7 +223,9 @@ mod tests {
         let refused = Guard::default().resolve("localhost", 8080).await.unwrap_err();
         assert!(refused.to_string().contains("web.allow = [\"localhost:8080\"]"), "{refused}");
         let guard = Guard::new(Allowed::parse("localhost"));
-        assert!(guard.resolve("localhost.", 8080).await.unwrap().iter().all(|found| found.ip().is_loopback()));
+        assert!(
+            guard.resolve("localhost.", 8080).await.unwrap().iter().all(|found| found.ip().is_loopback())
+        );
         // Allowing a number does not allow every name that leads there.
         let guard = Guard::new(Allowed::parse("127.0.0.1:8080"));
         assert!(guard.resolve("localhost", 8080).await.is_err());

@@ -93,7 +93,9 @@ fn document(kind: &str, bytes: &[u8]) -> Option<DocumentKind> {
         return Some(office(kind).map_or(DocumentKind::Other, DocumentKind::Office));
     }
     let is_text = kind.starts_with("text/")
-        || ["json", "xml", "javascript", "yaml", "toml", "x-sh", "sql"].iter().any(|word| kind.ends_with(word));
+        || ["json", "xml", "javascript", "yaml", "toml", "x-sh", "sql"]
+            .iter()
+            .any(|word| kind.ends_with(word));
     match kind {
         "application/pdf" => Some(DocumentKind::Pdf),
         "image/svg+xml" => None,

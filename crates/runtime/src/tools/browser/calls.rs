@@ -88,7 +88,9 @@ async fn act(context: &ToolContext, action: &Action) -> Result<(Given, Option<&'
             Ok(given) => return Ok((given, restarted.then_some(ANEW))),
             Err(BrowserError::Gone) if action.can_be_repeated() => {}
             Err(BrowserError::Gone) => {
-                return Err(Failure::new("the browser ended while this was done; open the page again with browser-navigate"));
+                return Err(Failure::new(
+                    "the browser ended while this was done; open the page again with browser-navigate",
+                ));
             }
             Err(error) => {
                 let note = if restarted { ANEW } else { "" };
@@ -257,10 +259,13 @@ pub(super) async fn screenshot(call: Call<'_>) -> Done {
     let path = match wanted.path {
         Some(path) => path,
         None if context.scratch.is_dir() => {
-            let name = format!("screenshot-{}-{}.png", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+            let name =
+                format!("screenshot-{}-{}.png", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
             context.scratch.join(name).to_string_lossy().into_owned()
         }
-        None => return Err(Failure::new("there is no scratch directory; say with `path` where the picture goes")),
+        None => {
+            return Err(Failure::new("there is no scratch directory; say with `path` where the picture goes"));
+        }
     };
     let action = Action::Screenshot { full_page: wanted.full_page };
     let given = tokio::select! {

@@ -99,7 +99,8 @@ async fn start(context: &ToolContext) -> Result<Session, Failure> {
     let failed = |why: String| Failure::new(format!("the browser could not be started: {why}"));
     let profile = profile_in(&context.scratch).map_err(|error| failed(error.to_string()))?;
     let mut home = Home { process: None, profile };
-    let (process, pipes) = process::attach(spec(&program, &home.profile, context)).await.map_err(|words| failed(words.en))?;
+    let (process, pipes) =
+        process::attach(spec(&program, &home.profile, context)).await.map_err(|words| failed(words.en))?;
     home.process = Some(process);
     let complaints = pipes.errors.map(hear).unwrap_or_default();
     match Browser::connect(pipes.output, pipes.input, context.kept.guard()).await {
@@ -116,8 +117,11 @@ async fn start(context: &ToolContext) -> Result<Session, Failure> {
 fn spec(program: &Path, profile: &Path, context: &ToolContext) -> Spec {
     let mut spec = Spec::new("/bin/sh", profile);
     spec.args = vec!["-c".into(), PIPES.into(), program.into()];
-    let is_sandboxed = !rustix::process::geteuid().is_root();
-    spec.args.extend(browser::arguments(&profile.to_string_lossy(), is_sandboxed).into_iter().map(OsString::from));
+    spec.args.extend(
+        browser::arguments(&profile.to_string_lossy(), browser_is_sandboxed())
+            .into_iter()
+            .map(OsString::from),
+    );
     // Nothing of the person's: no home with other profiles, no keys, no proxies.
     let path = context.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, path)| path.clone());
     spec.env = vec![
@@ -162,6 +166,11 @@ pub fn find_browser(named: Option<&OsStr>, env: &[(OsString, OsString)]) -> Opti
     }
 }
 
+/// Whether a browser runs in Chromium's own sandbox here: it refuses to for root.
+pub fn browser_is_sandboxed() -> bool {
+    !rustix::process::geteuid().is_root()
+}
+
 /// A fresh directory, private. What a killed owner left is removed first.
 fn profile_in(scratch: &Path) -> std::io::Result<PathBuf> {
     use std::os::unix::fs::DirBuilderExt as _;
@@ -171,7 +180,8 @@ fn profile_in(scratch: &Path) -> std::io::Result<PathBuf> {
     let scratch = scratch.canonicalize()?;
     for entry in std::fs::read_dir(&scratch)?.flatten() {
         let name = entry.file_name();
-        let owner = name.to_str().and_then(|name| name.strip_prefix(PROFILE)?.split('-').next()?.parse::<u32>().ok());
+        let owner =
+            name.to_str().and_then(|name| name.strip_prefix(PROFILE)?.split('-').next()?.parse::<u32>().ok());
         if owner.is_some_and(|owner| !is_alive(owner)) {
             let _ = std::fs::remove_dir_all(entry.path());
         }

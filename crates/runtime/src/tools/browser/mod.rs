@@ -6,8 +6,8 @@ mod host;
 use super::{EffectClass, Tool};
 use serde_json::{Value, json};
 
-pub use host::find_browser;
 pub(super) use host::Host;
+pub use host::{browser_is_sandboxed, find_browser};
 
 pub(super) static TOOLS: &[Tool] = &[
     Tool {
@@ -144,8 +144,7 @@ pub(super) static TOOLS: &[Tool] = &[
 ];
 
 fn described(text: &'static str, properties: Value, required: &[&str]) -> (&'static str, Value) {
-    let parameters =
-        json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
+    let parameters = json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
     (text, parameters)
 }
 

@@ -9,14 +9,20 @@ use std::sync::Arc;
 pub(super) fn browsing(servers: &[&Server]) -> Project {
     let mut project = Project::new();
     project.context.agent = "agent".into();
-    project.context.kept = Arc::new(Kept::new(WebSettings { allow: allowed(servers), ..WebSettings::default() }));
+    project.context.kept =
+        Arc::new(Kept::new(WebSettings { allow: allowed(servers), ..WebSettings::default() }));
     project
 }
 
 /// The ref before this text, as in `[e12] button "Send"`.
 pub(super) fn ref_of(page: &str, what: &str) -> String {
-    let line = page.lines().find(|line| line.contains(what)).unwrap_or_else(|| panic!("no {what} in\n{page}"));
-    line.split_once('[').and_then(|(_, rest)| rest.split_once(']')).unwrap_or_else(|| panic!("no ref: {line}")).0.to_owned()
+    let line =
+        page.lines().find(|line| line.contains(what)).unwrap_or_else(|| panic!("no {what} in\n{page}"));
+    line.split_once('[')
+        .and_then(|(_, rest)| rest.split_once(']'))
+        .unwrap_or_else(|| panic!("no ref: {line}"))
+        .0
+        .to_owned()
 }
 
 /// For looking at: kept only where somebody asked for it.
@@ -27,7 +33,9 @@ pub(super) fn keep(project: &Project, path: &str, name: &str) {
 }
 
 fn page(title: &str, body: &str) -> Answer {
-    Answer::html(format!("<!doctype html><html lang=en><title>{title}</title><body style='font-family: sans-serif'>{body}</body></html>"))
+    Answer::html(format!(
+        "<!doctype html><html lang=en><title>{title}</title><body style='font-family: sans-serif'>{body}</body></html>"
+    ))
 }
 
 const FORM: &str = r#"
@@ -63,19 +71,30 @@ async fn a_form_is_filled_in_and_sent_as_a_person_would() {
     assert!(!typed.contains("old text"), "{typed}");
     let wrong = project.refused("browser-select", json!({"selector": "select", "options": ["Green"]})).await;
     assert!(wrong.contains("Red") && wrong.contains("蓝色"), "{wrong}");
-    project.done("browser-select", json!({"ref": ref_of(&typed, "combobox \"Colour\""), "options": ["蓝色"]})).await;
-    let ticked = project.done("browser-click", json!({"ref": ref_of(&typed, "checkbox \"Fast delivery\"")})).await;
+    project
+        .done("browser-select", json!({"ref": ref_of(&typed, "combobox \"Colour\""), "options": ["蓝色"]}))
+        .await;
+    let ticked =
+        project.done("browser-click", json!({"ref": ref_of(&typed, "checkbox \"Fast delivery\"")})).await;
     assert!(ticked.contains("checkbox \"Fast delivery\" checked"), "{ticked}");
     let file = project.done("browser-click", json!({"selector": "[type=file]"})).await;
     assert!(file.contains("uploading is not possible"), "{file}");
-    assert!(project.refused("browser-type", json!({"selector": "[disabled]", "text": "x"})).await.contains("disabled"));
+    assert!(
+        project
+            .refused("browser-type", json!({"selector": "[disabled]", "text": "x"}))
+            .await
+            .contains("disabled")
+    );
     let picture = project.done("browser-screenshot", json!({"path": "form.png"})).await;
     assert!(picture.contains("1280x800"), "{picture}");
     keep(&project, "form.png", "form.png");
     let sent = project.done("browser-click", json!({"ref": ref_of(&ticked, "button \"Send\"")})).await;
     assert!(sent.contains("title: Thanks"), "{sent}");
     let form = server.requests().into_iter().find(|request| request.path() == "/order").unwrap().text();
-    assert!(form.contains("name=Li+%E5%BC%A0%E4%B8%89+%26+Co") && form.contains("colour=b&fast=on"), "{form}");
+    assert!(
+        form.contains("name=Li+%E5%BC%A0%E4%B8%89+%26+Co") && form.contains("colour=b&fast=on"),
+        "{form}"
+    );
     assert!(form.contains("note=%E6%96%B0%E7%9A%84%0D%0A%E5%A4%87%E6%B3%A8"), "{form}");
     let stale = project.refused("browser-click", json!({"ref": name})).await;
     assert!(stale.contains("belongs to an earlier page"), "{stale}");
@@ -95,7 +114,11 @@ fn shop(request: &Request) -> Answer {
         path if path.starts_with("/list") && is_known => {
             let number: u32 = path.split("page=").nth(1).and_then(|n| n.parse().ok()).unwrap_or(1);
             let items: String = (1..=5).map(|n| format!("<li>item {}</li>", (number - 1) * 5 + n)).collect();
-            let next = if number < 3 { format!("<a href='/list?page={}'>Next</a>", number + 1) } else { String::new() };
+            let next = if number < 3 {
+                format!("<a href='/list?page={}'>Next</a>", number + 1)
+            } else {
+                String::new()
+            };
             page(&format!("Page {number}"), &format!("<ul>{items}</ul>{next}"))
         }
         path if path.starts_with("/list") => page("Refused", "<h1>Please log in</h1>"),
@@ -165,11 +188,17 @@ async fn three_agents_at_once_share_neither_tabs_nor_logins() {
 #[tokio::test(flavor = "multi_thread")]
 async fn frames_are_read_and_clicked_also_those_of_other_sites() {
     let button = "<button onclick=\"this.textContent = 'clicked'\">Inner</button>";
-    let inner = Server::start(move |_| page("Inner", &format!("<div style='height: 900px'>tall</div>{button}")));
+    let inner =
+        Server::start(move |_| page("Inner", &format!("<div style='height: 900px'>tall</div>{button}")));
     let other = format!("http://localhost:{}/", inner.port());
     let outer = Server::start(move |request| match request.path() {
         "/same" => page("Same", "<button onclick=\"this.textContent = 'pressed'\">Same site</button>"),
-        _ => page("Outer", &format!("<h1>Outer</h1><div style='height: 300px'></div><iframe src=/same></iframe><iframe src='{other}' width=400 height=200></iframe>")),
+        _ => page(
+            "Outer",
+            &format!(
+                "<h1>Outer</h1><div style='height: 300px'></div><iframe src=/same></iframe><iframe src='{other}' width=400 height=200></iframe>"
+            ),
+        ),
     });
     let project = browsing(&[&inner, &outer]);
     project.done("browser-navigate", json!({"url": outer.url("/")})).await;
@@ -189,7 +218,7 @@ async fn dialogs_are_answered_and_reported_and_popups_become_tabs() {
     let server = Server::start(|request| match request.path() {
         "/file" => Answer::new(200, "application/octet-stream", "data")
             .with_header("content-disposition", "attachment; filename=report.bin"),
-        "/popup" => page("Popup", "<h1>I am a popup</h1><button onclick=close()>Close me</button>"),
+        "/popup" => page("Popup", "<h1>I am a popup</h1><button onclick=window.close()>Close me</button>"),
         _ => page(
             "Dialogs",
             "<button onclick=\"document.title = confirm('Delete all 全部?') ? 'deleted' : 'kept'\">Delete</button>\
@@ -221,7 +250,9 @@ async fn dialogs_are_answered_and_reported_and_popups_become_tabs() {
     assert!(popup.contains("I am a popup"), "{popup}");
     let closed = project.done("browser-click", json!({"selector": "button"})).await;
     assert!(closed.contains("closed itself") && closed.contains("1:"), "{closed}");
-    assert!(project.refused("browser-tabs", json!({"action": "select", "tab": 7})).await.contains("no tab 7"));
+    assert!(
+        project.refused("browser-tabs", json!({"action": "select", "tab": 7})).await.contains("no tab 7")
+    );
     let opened = project.done("browser-tabs", json!({"action": "open", "url": server.url("/popup")})).await;
     assert!(opened.contains("I am a popup"), "{opened}");
     let left = project.done("browser-tabs", json!({"action": "close", "tab": 2})).await;
@@ -249,7 +280,12 @@ async fn what_is_covered_is_not_clicked_and_scripts_give_values() {
     let late = project.done("browser-wait", json!({"text": "late text"})).await;
     let far = project.done("browser-click", json!({"selector": "[tabindex]"})).await;
     assert!(late.contains("late text") && far.contains("title: far"), "{far}");
-    let value = project.done("browser-evaluate", json!({"script": "const n = await Promise.resolve(40); ({n: n + 2, 中: '文'})"})).await;
+    let value = project
+        .done(
+            "browser-evaluate",
+            json!({"script": "const n = await Promise.resolve(40); ({n: n + 2, 中: '文'})"}),
+        )
+        .await;
     assert!(value.contains("\"n\": 42") && value.contains("\"中\": \"文\""), "{value}");
     let thrown = project.refused("browser-evaluate", json!({"script": "nothing.at.all"})).await;
     assert!(thrown.contains("ReferenceError"), "{thrown}");
@@ -258,7 +294,10 @@ async fn what_is_covered_is_not_clicked_and_scripts_give_values() {
     assert!(project.refused("browser-wait", json!({})).await.contains("give one of"));
     let picture = project.done("browser-screenshot", json!({"full_page": true})).await;
     let path = picture.split("saved as ").nth(1).unwrap().split(' ').next().unwrap();
-    assert!(path.starts_with(&*project.context.scratch.to_string_lossy()) && picture.contains("1280x3"), "{picture}");
+    assert!(
+        path.starts_with(&*project.context.scratch.to_string_lossy()) && picture.contains("1280x3"),
+        "{picture}"
+    );
     let outside = project.refused("browser-screenshot", json!({"path": "../outside/x.png"})).await;
     assert!(outside.contains("outside the project"), "{outside}");
     project.context.kept.close().await;

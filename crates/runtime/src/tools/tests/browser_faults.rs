@@ -50,7 +50,7 @@ async fn pages_that_never_come_end_with_a_sentence_and_the_browser_stays_usable(
     let busy = project.refused("browser-evaluate", json!({"script": "while (true) {}"})).await;
     assert!(busy.contains("ran longer than"), "{busy}");
     assert!(project.done("browser-navigate", go("/good")).await.contains("fine"));
-    let nobody = project.refused("browser-navigate", json!({"url": "http://127.0.0.1:1/"})).await;
+    let nobody = project.refused("browser-navigate", json!({"url": "http://127.0.0.1:8/"})).await;
     assert!(nobody.contains("web.allow"), "{nobody}");
     project.context.kept.close().await;
 }
@@ -58,22 +58,31 @@ async fn pages_that_never_come_end_with_a_sentence_and_the_browser_stays_usable(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_of_fifty_megabytes_is_not_a_snapshot_of_fifty_megabytes() {
     let server = Server::start(|request| match request.path() {
-        "/text" => Answer::html(format!("<title>Long</title><pre>{}", "all work and no play\n".repeat(2_500_000))),
+        "/text" => {
+            Answer::html(format!("<title>Long</title><pre>{}", "all work and no play\n".repeat(2_500_000)))
+        }
         _ => Answer::html(format!("<title>Many</title>{}", "<p>paragraph</p>".repeat(60_000))),
     });
     let project = browsing(&[&server]);
     for path in ["/text", "/many"] {
         let shown = project.done("browser-navigate", json!({"url": server.url(path)})).await;
-        assert!(shown.contains("too large for a snapshot") && shown.len() < 16 << 10, "{path}: {}", shown.len());
+        assert!(
+            shown.contains("too large for a snapshot") && shown.len() < 16 << 10,
+            "{path}: {}",
+            shown.len()
+        );
     }
-    let count = project.done("browser-evaluate", json!({"script": "document.querySelectorAll('p').length"})).await;
+    let count =
+        project.done("browser-evaluate", json!({"script": "document.querySelectorAll('p').length"})).await;
     assert!(count.ends_with("60000"), "{count}");
     project.context.kept.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_page_is_shown_in_pages() {
-    let server = Server::start(|_| Answer::html((0..3000).map(|n| format!("<p><a href=/{n}>link {n}</a></p>")).collect::<String>()));
+    let server = Server::start(|_| {
+        Answer::html((0..3000).map(|n| format!("<p><a href=/{n}>link {n}</a></p>")).collect::<String>())
+    });
     let project = browsing(&[&server]);
     project.done("browser-navigate", json!({"url": server.url("/")})).await;
     let mut seen = Vec::new();
@@ -106,7 +115,11 @@ async fn a_dead_page_and_a_dead_browser_are_noticed_and_replaced() {
     let crashed = project.refused("browser-snapshot", json!({})).await;
     assert!(crashed.contains("crashed"), "{crashed}");
     assert!(project.done("browser-navigate", go.clone()).await.contains("hello"));
-    let main = processes_of(&project.context.scratch).into_iter().find(|(_, line)| !line.contains("--type=")).unwrap().0;
+    let main = processes_of(&project.context.scratch)
+        .into_iter()
+        .find(|(_, line)| !line.contains("--type="))
+        .unwrap()
+        .0;
     kill(main);
     let ended = project.refused("browser-snapshot", json!({})).await;
     assert!(ended.contains("browser-navigate"), "{ended}");
@@ -115,14 +128,18 @@ async fn a_dead_page_and_a_dead_browser_are_noticed_and_replaced() {
     project.context.kept.close().await;
     assert_eq!(processes_of(&project.context.scratch), []);
     let left = std::fs::read_dir(&project.context.scratch).unwrap().flatten();
-    let left: Vec<_> = left.map(|entry| entry.file_name()).filter(|name| name.to_string_lossy().starts_with("chromium-")).collect();
+    let left: Vec<_> = left
+        .map(|entry| entry.file_name())
+        .filter(|name| name.to_string_lossy().starts_with("chromium-"))
+        .collect();
     assert!(left.is_empty(), "{left:?}");
 }
 
 /// Everything a page can do to reach this machine: none of it arrives.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_page_reaches_what_is_not_public() {
-    let inner = Server::start(|_| Answer::html("inner secret").with_header("access-control-allow-origin", "*"));
+    let inner =
+        Server::start(|_| Answer::html("inner secret").with_header("access-control-allow-origin", "*"));
     let port = inner.port();
     let datagrams = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     datagrams.set_nonblocking(true).unwrap();
@@ -140,12 +157,15 @@ async fn no_page_reaches_what_is_not_public() {
     });
     let mut project = Project::new();
     let allowed = fugato_world::web::Allowed::parse(&format!("127.0.0.1:{}", outer.port())).unwrap();
-    project.context.kept = Arc::new(Kept::new(WebSettings { allow: vec![allowed], ..WebSettings::default() }));
+    project.context.kept =
+        Arc::new(Kept::new(WebSettings { allow: vec![allowed], ..WebSettings::default() }));
     for path in ["/redirect", "/name", "/mapped"] {
         let refused = project.refused("browser-navigate", json!({"url": outer.url(path)})).await;
         assert!(refused.contains("not on the public internet"), "{refused}");
     }
-    for url in ["file:///etc/passwd", "chrome://version", "view-source:http://x.example/", "http://a:b@x.example/"] {
+    for url in
+        ["file:///etc/passwd", "chrome://version", "view-source:http://x.example/", "http://a:b@x.example/"]
+    {
         let refused = project.refused("browser-navigate", json!({"url": url})).await;
         assert!(refused.contains("only http and https") || refused.contains("user name"), "{refused}");
     }
@@ -169,7 +189,8 @@ async fn no_page_reaches_what_is_not_public() {
     );
     let tried = project.done("browser-evaluate", json!({"script": script})).await;
     assert!(tried.ends_with("failed,failed,failed,failed"), "{tried}");
-    let file = project.done("browser-evaluate", json!({"script": "location.href = 'file:///etc/passwd'; 1"})).await;
+    let file =
+        project.done("browser-evaluate", json!({"script": "location.href = 'file:///etc/passwd'; 1"})).await;
     assert!(!file.contains("root:"), "{file}");
     assert!(!project.done("browser-snapshot", json!({})).await.contains("root:"));
     assert!(inner.requests().is_empty(), "{:?}", inner.requests());
@@ -180,11 +201,15 @@ async fn no_page_reaches_what_is_not_public() {
 #[tokio::test]
 async fn a_machine_without_a_browser_says_how_to_get_one() {
     let mut project = Project::new();
-    project.context.kept = Arc::new(Kept::new(WebSettings { browser: Some("/no/such/chromium".into()), ..WebSettings::default() }));
+    project.context.kept = Arc::new(Kept::new(WebSettings {
+        browser: Some("/no/such/chromium".into()),
+        ..WebSettings::default()
+    }));
     let refused = project.refused("browser-navigate", json!({"url": "https://x.example/"})).await;
     assert!(refused.contains("browser.program") && refused.contains("/no/such/chromium"), "{refused}");
     // Something that is no browser.
-    project.context.kept = Arc::new(Kept::new(WebSettings { browser: Some("/bin/false".into()), ..WebSettings::default() }));
+    project.context.kept =
+        Arc::new(Kept::new(WebSettings { browser: Some("/bin/false".into()), ..WebSettings::default() }));
     let refused = project.refused("browser-navigate", json!({"url": "https://x.example/"})).await;
     assert!(refused.contains("could not be started"), "{refused}");
     assert!(project.refused("browser-click", json!({})).await.contains("`ref` or `selector`"));
@@ -211,4 +236,54 @@ async fn a_cancelled_call_leaves_the_browser_usable() {
     assert_eq!(outcome.content, "cancelled");
     assert!(project.done("browser-navigate", json!({"url": server.url("/")})).await.contains("fine"));
     project.context.kept.close().await;
+}
+
+/// Not a test of its own: the owner that the next test kills. Without that test it ends at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owner_to_be_killed() {
+    let Some(room) = std::env::var_os("FUGATO_TEST_OWNER").map(PathBuf::from) else { return };
+    let server = Server::start(|_| Answer::html("<p>hello"));
+    let mut project = browsing(&[&server]);
+    project.context.scratch = room.join("scratch");
+    project.context.processes = crate::process::record_in(&room);
+    project.done("browser-navigate", json!({"url": server.url("/")})).await;
+    std::fs::write(room.join("ready"), "").unwrap();
+    std::future::pending::<()>().await;
+}
+
+#[test]
+fn the_browser_of_a_killed_owner_ends_and_its_profile_is_removed_by_the_next() {
+    let room = tempfile::tempdir().unwrap();
+    let scratch = room.path().join("scratch");
+    std::fs::create_dir(&scratch).unwrap();
+    let mut owner = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "tools::tests::browser_faults::an_owner_to_be_killed"])
+        .env("FUGATO_TEST_OWNER", room.path())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let until = |what: &str, holds: &dyn Fn() -> bool| {
+        let began = std::time::Instant::now();
+        while !holds() {
+            assert!(began.elapsed() < Duration::from_secs(120), "{what}: {:?}", processes_of(&scratch));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    until("it starts", &|| room.path().join("ready").exists());
+    assert!(!processes_of(&scratch).is_empty());
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    // As the next start does.
+    crate::process::sweep_dead_owners(room.path());
+    until("it ends", &|| processes_of(&scratch).is_empty());
+    let profiles = || std::fs::read_dir(&scratch).unwrap().flatten().count();
+    assert_eq!(profiles(), 1, "a killed owner cannot clean up");
+    let mut project = Project::new();
+    project.context.scratch = scratch.clone();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        assert!(project.done("browser-tabs", json!({})).await.contains("no tab"));
+        project.context.kept.close().await;
+    });
+    assert_eq!(profiles(), 0);
 }

@@ -1,8 +1,8 @@
 //! The tools as an agent meets them: calls in, outcomes out, real files and processes in between.
 
-mod escape;
 mod browser;
 mod browser_faults;
+mod escape;
 mod files;
 mod scripts;
 mod search;
@@ -112,7 +112,10 @@ fn snapshot(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 fn tools_are_told_in_a_stable_order_with_schemas_that_hold_together() {
     let names = |access| specs(access).into_iter().map(|spec| spec.name).collect::<Vec<_>>();
     assert!(names(Access::ReadOnly).starts_with(&["Read", "Glob", "Grep"].map(String::from)));
-    assert!(names(Access::ReadWrite).starts_with(&["Read", "Write", "Edit", "Glob", "Grep", "Bash"].map(String::from)));
+    assert!(
+        names(Access::ReadWrite)
+            .starts_with(&["Read", "Write", "Edit", "Glob", "Grep", "Bash"].map(String::from))
+    );
     for spec in specs(Access::ReadWrite) {
         let properties = spec.parameters["properties"].as_object().unwrap();
         for name in spec.parameters["required"].as_array().unwrap() {
@@ -160,7 +163,10 @@ async fn every_argument_of_a_schema_is_understood() {
 async fn wrong_calls_are_answered_with_what_would_be_right() {
     let project = Project::new();
     let unknown = project.refused("Delete", json!({})).await;
-    assert!(unknown.starts_with("unknown tool `Delete`; known are Read, Write, Edit, Glob, Grep, Bash"), "{unknown}");
+    assert!(
+        unknown.starts_with("unknown tool `Delete`; known are Read, Write, Edit, Glob, Grep, Bash"),
+        "{unknown}"
+    );
     assert!(project.refused("Read", json!({})).await.contains("missing field `path`"));
     assert!(project.refused("Read", json!({"path": 7})).await.contains("expected a string"));
     assert!(project.refused("Read", json!([])).await.contains("wrong arguments"));

@@ -6,13 +6,16 @@ use std::sync::Arc;
 
 fn allowing(servers: &[&Server]) -> Project {
     let mut project = Project::new();
-    project.context.kept = Arc::new(Kept::new(WebSettings { allow: allowed(servers), ..WebSettings::default() }));
+    project.context.kept =
+        Arc::new(Kept::new(WebSettings { allow: allowed(servers), ..WebSettings::default() }));
     project
 }
 
 /// These servers, as numbers and by name.
 pub(super) fn allowed(servers: &[&Server]) -> Vec<fugato_world::web::Allowed> {
-    let hosts = servers.iter().flat_map(|server| ["127.0.0.1", "localhost"].map(|host| format!("{host}:{}", server.port())));
+    let hosts = servers
+        .iter()
+        .flat_map(|server| ["127.0.0.1", "localhost"].map(|host| format!("{host}:{}", server.port())));
     hosts.filter_map(|host| fugato_world::web::Allowed::parse(&host)).collect()
 }
 
@@ -24,9 +27,12 @@ async fn a_long_page_is_read_piece_by_piece() {
     let mut whole = String::new();
     let mut start = 0;
     loop {
-        let piece = project.done("WebFetch", json!({"url": server.url("/"), "start": start, "max_chars": 5000})).await;
+        let piece = project
+            .done("WebFetch", json!({"url": server.url("/"), "start": start, "max_chars": 5000}))
+            .await;
         let body = piece.split_once("title: 长文\n\n").unwrap().1;
-        let (text, more) = body.split_once("\n[characters").map_or((body, None), |(text, note)| (text, Some(note)));
+        let (text, more) =
+            body.split_once("\n[characters").map_or((body, None), |(text, note)| (text, Some(note)));
         whole.push_str(text);
         let Some(note) = more else { break };
         start = note.split("start=").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
@@ -84,10 +90,17 @@ async fn this_machine_and_its_network_are_out_of_reach_unless_allowed() {
     assert!(server.requests().is_empty());
     let named = project.refused("WebFetch", json!({"url": server.url("/")})).await;
     assert!(named.contains(&format!("web.allow = [\"127.0.0.1:{port}\"]")), "{named}");
-    assert!(allowing(&[&server]).done("WebFetch", json!({"url": server.url("/")})).await.contains("inner secret"));
+    assert!(
+        allowing(&[&server]).done("WebFetch", json!({"url": server.url("/")})).await.contains("inner secret")
+    );
 }
 
-fn searching(pairs: &[(&str, &str)], url: Option<&str>, provider: Option<&str>, command: Option<&str>) -> Project {
+fn searching(
+    pairs: &[(&str, &str)],
+    url: Option<&str>,
+    provider: Option<&str>,
+    command: Option<&str>,
+) -> Project {
     let mut settings = WebSettings::default();
     let env = |name: &str| pairs.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).into());
     settings.choose_search(provider, url, None, command, env);
@@ -102,11 +115,18 @@ async fn without_a_provider_the_setting_is_named() {
     for word in ["BRAVE_API_KEY", "TAVILY_API_KEY", "search.url"] {
         assert!(refused.contains(word), "{refused}");
     }
-    let refused = searching(&[], None, Some("tavily"), None).refused("WebSearch", json!({"query": "x"})).await;
+    let refused =
+        searching(&[], None, Some("tavily"), None).refused("WebSearch", json!({"query": "x"})).await;
     assert!(refused.contains("TAVILY_API_KEY") && refused.contains("search.key_command"), "{refused}");
-    let refused = searching(&[], None, Some("searxng"), None).refused("WebSearch", json!({"query": "x"})).await;
+    let refused =
+        searching(&[], None, Some("searxng"), None).refused("WebSearch", json!({"query": "x"})).await;
     assert!(refused.contains("search.url"), "{refused}");
-    assert!(searching(&[], Some("x"), None, None).refused("WebSearch", json!({"query": " "})).await.contains("empty"));
+    assert!(
+        searching(&[], Some("x"), None, None)
+            .refused("WebSearch", json!({"query": " "}))
+            .await
+            .contains("empty")
+    );
 }
 
 #[tokio::test]
@@ -115,7 +135,8 @@ async fn a_search_gives_a_list_and_its_key_comes_from_environment_or_command() {
         if request.header("x-subscription-token") != "canary-key-1" {
             return Answer::new(401, "application/json", "{}");
         }
-        let results = json!([{"title": "标题", "url": "https://x.example/", "description": "an <b>excerpt</b>"}]);
+        let results =
+            json!([{"title": "标题", "url": "https://x.example/", "description": "an <b>excerpt</b>"}]);
         Answer::json(200, &json!({"query": {}, "web": {"results": results}}))
     });
     let url = server.url("/");

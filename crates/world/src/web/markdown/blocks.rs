@@ -129,8 +129,13 @@ impl<'p> Walk<'p> {
                 self.writer().mark(&format!("{} ", "#".repeat(level)));
             }
             "ul" | "ol" | "menu" | "dir" => {
-                if self.lists.is_empty() { self.writer().block() } else { self.writer().line() }
-                let first = (name == "ol").then(|| element.attr("start").and_then(|n| n.parse().ok()).unwrap_or(1));
+                if self.lists.is_empty() {
+                    self.writer().block()
+                } else {
+                    self.writer().line()
+                }
+                let first =
+                    (name == "ol").then(|| element.attr("start").and_then(|n| n.parse().ok()).unwrap_or(1));
                 self.lists.push(first);
             }
             "li" => self.open_item(),
@@ -337,8 +342,24 @@ impl<'p> Walk<'p> {
 fn is_never_shown(element: &Element) -> bool {
     let is_machinery = matches!(
         element.name(),
-        "script" | "style" | "noscript" | "template" | "svg" | "canvas" | "iframe" | "object" | "embed" | "head" | "audio"
-            | "video" | "math" | "link" | "meta" | "select" | "datalist" | "textarea"
+        "script"
+            | "style"
+            | "noscript"
+            | "template"
+            | "svg"
+            | "canvas"
+            | "iframe"
+            | "object"
+            | "embed"
+            | "head"
+            | "audio"
+            | "video"
+            | "math"
+            | "link"
+            | "meta"
+            | "select"
+            | "datalist"
+            | "textarea"
     );
     let style = element.attr("style").unwrap_or_default();
     is_machinery
@@ -355,9 +376,40 @@ fn is_noise(element: &Element) -> bool {
 fn is_block(name: &str) -> bool {
     matches!(
         name,
-        "address" | "article" | "aside" | "body" | "caption" | "center" | "details" | "dialog" | "div" | "dl" | "dt" | "dd"
-            | "fieldset" | "figcaption" | "figure" | "footer" | "form" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "header"
-            | "hgroup" | "html" | "legend" | "main" | "nav" | "p" | "section" | "summary" | "table" | "tr"
+        "address"
+            | "article"
+            | "aside"
+            | "body"
+            | "caption"
+            | "center"
+            | "details"
+            | "dialog"
+            | "div"
+            | "dl"
+            | "dt"
+            | "dd"
+            | "fieldset"
+            | "figcaption"
+            | "figure"
+            | "footer"
+            | "form"
+            | "h1"
+            | "h2"
+            | "h3"
+            | "h4"
+            | "h5"
+            | "h6"
+            | "header"
+            | "hgroup"
+            | "html"
+            | "legend"
+            | "main"
+            | "nav"
+            | "p"
+            | "section"
+            | "summary"
+            | "table"
+            | "tr"
     )
 }
 

@@ -138,7 +138,8 @@ mod tests {
             <tr><td>中文</td><td><p>1</p><p>2</p></td></tr><tr><td colspan=2>wide</td></tr></table>";
         let expected = "C\n\n| Name | N\\|o |\n| --- | --- |\n| 中文 | 1 2 |\n| wide |  |";
         assert_eq!(markdown(table), expected);
-        let layout = "<table><tr><td><h2>A</h2><table><tr><td>x</td><td>y</td></tr></table></td></tr></table>";
+        let layout =
+            "<table><tr><td><h2>A</h2><table><tr><td>x</td><td>y</td></tr></table></td></tr></table>";
         assert_eq!(markdown(layout), "## A\n\n| x | y |\n| --- | --- |");
     }
 
@@ -167,7 +168,8 @@ mod tests {
 
     #[test]
     fn blocks_inside_items_stay_behind_their_marks() {
-        let html = "<ul><li><p>a</p><p>b</p></li><li></li><li><div><h3>c</h3></div></li></ul><h2><div>d</div></h2>";
+        let html =
+            "<ul><li><p>a</p><p>b</p></li><li></li><li><div><h3>c</h3></div></li></ul><h2><div>d</div></h2>";
         assert_eq!(markdown(html), "- a\n\n  b\n- \n- ### c\n\n## d");
     }
 

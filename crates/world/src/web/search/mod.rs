@@ -73,7 +73,10 @@ pub struct Engine {
 
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Engine").field("provider", &self.provider).field("address", &self.address).finish_non_exhaustive()
+        f.debug_struct("Engine")
+            .field("provider", &self.provider)
+            .field("address", &self.address)
+            .finish_non_exhaustive()
     }
 }
 
@@ -145,7 +148,8 @@ async fn ask(engine: &Engine, query: &Query) -> Result<Vec<Hit>, SearchError> {
         Provider::Tavily => tavily::results(&value),
         Provider::Searxng => searxng::results(&value),
     };
-    let list = list.ok_or_else(|| SearchError::Malformed(name, "there is no list of results in it".into()))?;
+    let list =
+        list.ok_or_else(|| SearchError::Malformed(name, "there is no list of results in it".into()))?;
     Ok(list.into_iter().filter(|hit| !hit.url.is_empty()).take(query.results.clamp(1, MAX_RESULTS)).collect())
 }
 
@@ -206,7 +210,9 @@ fn hits(list: Option<&Value>, excerpt_field: &str) -> Option<Vec<Hit>> {
 
 /// Engines put `<strong>` around what matched.
 fn plain(text: &str) -> String {
-    let fragment = scraper::Html::parse_fragment(text.get(..text.floor_char_boundary(4000)).unwrap_or_default());
-    let text: String = fragment.tree.nodes().filter_map(|node| node.value().as_text().map(|text| &**text)).collect();
+    let fragment =
+        scraper::Html::parse_fragment(text.get(..text.floor_char_boundary(4000)).unwrap_or_default());
+    let text: String =
+        fragment.tree.nodes().filter_map(|node| node.value().as_text().map(|text| &**text)).collect();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -37,11 +37,15 @@ async fn every_provider_is_asked_in_its_own_words_and_answers_in_ours() {
         let request = server.requests().remove(0);
         match provider {
             Provider::Brave => {
-                assert!(request.head.starts_with("GET /api?q=rust+%E8%AF%AD%E8%A8%80+%26+more&count=2&offset=1 "));
+                assert!(
+                    request.head.starts_with("GET /api?q=rust+%E8%AF%AD%E8%A8%80+%26+more&count=2&offset=1 ")
+                );
                 assert!(request.head.contains(&format!("x-subscription-token: {KEY}")), "{}", request.head);
             }
             Provider::Tavily => {
-                assert!(request.head.starts_with("POST /api ") && request.head.contains(&format!("Bearer {KEY}")));
+                assert!(
+                    request.head.starts_with("POST /api ") && request.head.contains(&format!("Bearer {KEY}"))
+                );
                 let sent: Value = serde_json::from_slice(&request.body).unwrap();
                 assert_eq!(sent, json!({"query": "rust 语言 & more", "max_results": 4}));
             }
