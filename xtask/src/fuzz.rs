@@ -3,8 +3,18 @@
 use crate::shell::{self, Outcome, cargo, has, root};
 use std::process::Command;
 
-const TARGETS: [&str; 10] =
-    ["agent_file", "frontmatter", "profile", "zip", "path", "template", "result", "journal", "exports", "office"];
+const TARGETS: [&str; 10] = [
+    "agent_file",
+    "frontmatter",
+    "profile",
+    "zip",
+    "path",
+    "template",
+    "result",
+    "journal",
+    "exports",
+    "office",
+];
 
 pub fn run(args: &[&str]) -> Outcome {
     let mut seconds = 60u32;

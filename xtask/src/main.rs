@@ -6,6 +6,7 @@ mod fuzz;
 mod generate;
 mod hosts;
 mod local_model;
+mod machine;
 mod packages;
 mod shell;
 mod soak;

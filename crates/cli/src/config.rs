@@ -181,6 +181,7 @@ fn setting_document(key: &str, value: &Value, env: Option<&str>, origin: &Origin
         Value::Boolean(is) => (*is).into(),
         Value::Directories(dirs) => dirs.iter().map(|dir| dir.display().to_string()).collect(),
         Value::Rules(rules) => rules.iter().map(String::as_str).collect(),
+        Value::Hosts(hosts) => hosts.iter().map(String::as_str).collect(),
         // As text: a price is exact.
         Value::Money(_) => value.to_string().into(),
         // A header may be a secret; its name is not.
@@ -195,6 +196,7 @@ fn setting_document(key: &str, value: &Value, env: Option<&str>, origin: &Origin
 fn plain(value: &Value) -> String {
     match value {
         Value::Unset => "-".to_owned(),
+        Value::Hosts(hosts) if hosts.is_empty() => "-".to_owned(),
         Value::Directories(dirs) if dirs.is_empty() => "-".to_owned(),
         Value::Rules(rules) if rules.is_empty() => "-".to_owned(),
         Value::Directories(dirs) => {

@@ -4,6 +4,7 @@ mod env;
 mod hosts;
 pub mod mock_model;
 mod skills;
+pub mod web;
 
 pub use env::{Ran, TestEnv};
 pub use hosts::host_program;

@@ -3,6 +3,7 @@
 mod hosts;
 mod providers;
 mod sandbox;
+mod web;
 
 use crate::app::{App, SkillSelection, env_var};
 use crate::error::{CliError, Outcome};
@@ -58,6 +59,7 @@ pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
     findings.extend(models.findings());
     let hosts = hosts::look(app);
     findings.extend(hosts.findings());
+    findings.extend(web::findings(app));
     let failed = findings.iter().any(|finding| finding.health == Health::Error);
     if app.out.json {
         let lang = app.out.lang;

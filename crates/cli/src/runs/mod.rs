@@ -37,7 +37,7 @@ pub use events::{EventsArgs, run as show_events};
 pub use go::{GoArgs, run as go};
 pub use history::{CostArgs, cost};
 pub use listing::{RunsArgs, run as runs};
-pub use models::models;
+pub use models::{models, web};
 pub use planning::{PlanArgs, run as plan};
 pub use replay::{ReplayArgs, run as replay};
 pub use rerun::{RerunArgs, run as rerun};

@@ -7,6 +7,7 @@ use fugato_model::{Exit, words};
 use fugato_runtime::models::{ModelSettings, Models};
 use fugato_runtime::runs::RecordedRuns;
 use fugato_runtime::store::Store;
+use fugato_runtime::tools::WebSettings;
 use std::sync::Arc;
 
 /// All models, as settings and environment have them.
@@ -19,6 +20,14 @@ pub fn models(app: &App) -> Models {
         ..app.config.model_settings()
     };
     Models::from_env(&env_var, settings)
+}
+
+/// What agents may reach on the web, as settings and environment have it.
+pub fn web(app: &App) -> WebSettings {
+    let secrets = app.secrets();
+    let mut settings = app.config.web_settings(env_var);
+    settings.on_key = Some(Arc::new(move |key: &str| secrets.add(key)));
+    settings
 }
 
 /// Learns the key of a run's model before the run does anything: a script might print it before a model is asked.

@@ -150,7 +150,7 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
     let sandbox = sandbox(&args.how.sandbox, app);
     warn(&sandbox, app);
     let world = world.with_sandbox(sandbox).with_skills(skills::shelf(&args.selection, app)?);
-    let world = Arc::new(world);
+    let world = Arc::new(world.with_web(super::web(app)));
     let store = store(app)?;
     let id = spec.id.clone();
     app.out.note(&words!("run {id}", "运行 {id}"));
@@ -249,5 +249,5 @@ pub fn world_of_spec(spec: &RunSpec, models: Models, how: &SandboxArgs, app: &mu
     let shelf = skills::shelf(&SkillSelection::default(), app).unwrap_or_else(|_| Shelf::empty());
     let sandbox = sandbox(how, app);
     warn(&sandbox, app);
-    Arc::new(world.with_sandbox(sandbox).with_skills(shelf))
+    Arc::new(world.with_sandbox(sandbox).with_skills(shelf).with_web(super::web(app)))
 }

@@ -96,6 +96,7 @@ fn put(table: &mut dyn TableLike, name: &str, new: &Value) {
             all.extend(new);
             value(all)
         }
+        Value::Hosts(hosts) => value(hosts.iter().map(String::as_str).collect::<Array>()),
         Value::Directories(dirs) => {
             value(dirs.iter().map(|dir| dir.to_string_lossy().into_owned()).collect::<Array>())
         }

@@ -29,6 +29,8 @@ pub enum Kind {
     Texts,
     /// A list of permission rules; each layer adds to it.
     Rules,
+    /// Hosts as they stand in addresses, with a port or without.
+    Hosts,
 }
 
 /// A value of a setting.
@@ -44,6 +46,7 @@ pub enum Value {
     Texts(BTreeMap<String, String>),
     /// Each one reads as a rule.
     Rules(Vec<String>),
+    Hosts(Vec<String>),
 }
 
 impl Kind {
@@ -83,6 +86,10 @@ impl Kind {
                 "a list of rules such as [\"Bash(git status:*)\", \"Write(src/**)\"]",
                 "规则列表，例如 [\"Bash(git status:*)\", \"Write(src/**)\"]",
             ),
+            Self::Hosts => both(
+                "a list of hosts like \"intranet.example\" or \"127.0.0.1:8080\"",
+                "主机列表，如 \"intranet.example\" 或 \"127.0.0.1:8080\"",
+            ),
         }
     }
 
@@ -106,6 +113,10 @@ impl Kind {
                 self.accept(Value::Texts([(name.trim().to_owned(), value.trim().to_owned())].into()))
             }
             Self::Rules => self.accept(Value::Rules(rules(text))),
+            Self::Hosts => {
+                let hosts = text.split(',').map(str::trim).filter(|host| !host.is_empty());
+                self.accept(Value::Hosts(hosts.map(str::to_owned).collect()))
+            }
             Self::Choice(_) | Self::Text | Self::Model | Self::Url | Self::Variable | Self::Date => {
                 self.accept(Value::Text(text.to_owned()))
             }
@@ -127,6 +138,9 @@ impl Kind {
             }
             (Self::Rules, Value::Rules(rules)) => {
                 rules.iter().all(|rule| rule.parse::<fugato_engine::permission::Rule>().is_ok())
+            }
+            (Self::Hosts, Value::Hosts(hosts)) => {
+                hosts.iter().all(|host| fugato_world::web::Allowed::parse(host).is_some())
             }
             (Self::Directories, Value::Directories(_))
             | (Self::Boolean, Value::Boolean(_))
@@ -212,6 +226,7 @@ impl std::fmt::Display for Value {
                 f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
             }
             Self::Rules(rules) => f.write_str(&rules.join(", ")),
+            Self::Hosts(hosts) => f.write_str(&hosts.join(", ")),
             // A header may be a secret; its name is not.
             Self::Texts(texts) => {
                 let shown: Vec<_> = texts.keys().map(|name| format!("{name}=…")).collect();

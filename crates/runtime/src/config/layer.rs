@@ -178,6 +178,14 @@ impl Reading<'_> {
                 };
                 items.iter().map(text).collect::<Option<Vec<_>>>().map(Value::Directories)
             }
+            (Kind::Hosts, DeValue::Array(items)) => {
+                let text = |item: &Spanned<DeValue<'_>>| match item.get_ref() {
+                    DeValue::String(text) => Some(text.to_string()),
+                    _ => None,
+                };
+                let hosts: Option<Vec<_>> = items.iter().map(text).collect();
+                kind.accept(Value::Hosts(hosts?))
+            }
             (Kind::Model, DeValue::String(text)) => match text.strip_prefix("script:") {
                 Some(file) => Some(Value::Text(format!("script:{}", self.resolve(file).display()))),
                 None => kind.accept(Value::Text(text.to_string())),
@@ -251,11 +259,11 @@ impl Reading<'_> {
     }
 
     fn loosening(&mut self, setting: &Setting, span: Range<usize>) {
-        let (key, message) = (setting.key, super::only_yours(setting.key).1);
+        let (key, (code, message)) = (setting.key, super::only_yours(setting.key));
         let (en, zh) = (message.en, message.zh);
         let own = "fugato config set --layer user";
         let diagnostic =
-            Diagnostic::warning(Code::F0406, self.source.shown, words!("ignored: {en}", "已忽略：{zh}"));
+            Diagnostic::warning(code, self.source.shown, words!("ignored: {en}", "已忽略：{zh}"));
         let hint = words!("yours can: {own} {key} VALUE", "您自己的设置可以：{own} {key} 值");
         self.diagnostics.push(diagnostic.field(key).at(self.text, span.start, span.end).hint(hint));
     }

@@ -12,6 +12,7 @@ mod safety;
 mod schema;
 mod section;
 mod settings;
+mod web;
 
 pub use edit::{set, unset};
 pub use kind::{Kind, Value};

@@ -63,6 +63,7 @@ fn accepted(kind: Kind) -> Value {
         Kind::Date => json!({"type": "string", "format": "date"}),
         Kind::Texts => json!({"type": "object", "additionalProperties": {"type": "string"}}),
         Kind::Rules => json!({"type": "array", "items": {"type": "string", "minLength": 1}}),
+        Kind::Hosts => json!({"type": "array", "items": {"type": "string", "minLength": 1}}),
         Kind::Directories => json!({"type": "array", "items": {"type": "string", "minLength": 1}}),
     }
 }

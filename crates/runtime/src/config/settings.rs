@@ -235,12 +235,64 @@ pub const SETTINGS: &[Setting] = &[
         doc_en: "requests under way at once to one provider; unlimited unless set",
         doc_zh: "同时向一个提供方发出的请求数；不设置则不限",
     },
+    Setting {
+        key: "web.allow",
+        kind: Kind::Hosts,
+        default: Default::Unset,
+        env: "FUGATO_WEB_ALLOW",
+        doc_en: "hosts that WebFetch and the browser may reach though they are not on the public internet; yours only",
+        doc_zh: "WebFetch 和浏览器可访问的非公网主机；仅限您自己的设置",
+    },
+    Setting {
+        key: "search.provider",
+        kind: Kind::Choice(&["brave", "tavily", "searxng"]),
+        default: Default::Unset,
+        env: "FUGATO_SEARCH_PROVIDER",
+        doc_en: "who WebSearch asks; else whoever has a key in the environment, or `search.url`; yours only",
+        doc_zh: "WebSearch 使用的搜索服务；未设置时取环境中有密钥者或 `search.url`；仅限您自己的设置",
+    },
+    Setting {
+        key: "search.url",
+        kind: Kind::Url,
+        default: Default::Unset,
+        env: "FUGATO_SEARCH_URL",
+        doc_en: "address of a SearXNG, or of another server that speaks like the provider; yours only",
+        doc_zh: "SearXNG 的地址，或与所选服务接口相同的其他服务地址；仅限您自己的设置",
+    },
+    Setting {
+        key: "search.key_env",
+        kind: Kind::Variable,
+        default: Default::Unset,
+        env: "FUGATO_SEARCH_KEY_ENV",
+        doc_en: "the environment variable that holds the key of the search provider; yours only",
+        doc_zh: "存放搜索服务密钥的环境变量；仅限您自己的设置",
+    },
+    Setting {
+        key: "search.key_command",
+        kind: Kind::Text,
+        default: Default::Unset,
+        env: "FUGATO_SEARCH_KEY_COMMAND",
+        doc_en: "a shell command that prints the key of the search provider; yours only",
+        doc_zh: "输出搜索服务密钥的 shell 命令；仅限您自己的设置",
+    },
+    Setting {
+        key: "browser.program",
+        kind: Kind::Text,
+        default: Default::Unset,
+        env: "FUGATO_BROWSER_PROGRAM",
+        doc_en: "the Chromium for browser-* tools, a name or a path; else it is looked for in the usual places; yours only",
+        doc_zh: "browser-* 工具使用的 Chromium，名称或路径；未设置时在常见位置查找；仅限您自己的设置",
+    },
 ];
 
+/// Settings that only the person's own file, environment and flags may give: a project comes with a clone.
+const PERSONAL: &[&str] = &["sandbox.", "web.", "search.", "browser."];
+
 impl Setting {
-    /// Whether a file that comes with a project may say it: not what would give commands more than the person gave.
+    /// Whether a file that comes with a project may say it: not what would give commands more than the person gave, nor
+    /// where agents may go.
     pub fn is_for_projects(&self) -> bool {
-        !self.key.starts_with("sandbox.") && self.key != "permissions.allow"
+        !PERSONAL.iter().any(|group| self.key.starts_with(group)) && self.key != "permissions.allow"
     }
 
     pub fn find(key: &str) -> Option<&'static Self> {

@@ -242,6 +242,14 @@ fn judge(task: &HostTask, story: &Story, finished: &Finished, tail: &[u8], cance
                 "{title} 的输出超过 {bytes} 字节，已被终止"
             ))
         }
+        (None, End::ProcessLimit) => Ending::Failed(words!(
+            "{title} started too many processes and was ended",
+            "{title} 启动的进程过多，已被终止"
+        )),
+        (None, End::MemoryLimit) => Ending::Failed(words!(
+            "{title} took too much memory and was ended",
+            "{title} 占用内存过多，已被终止"
+        )),
         (None, End::Exited(code)) => Ending::Failed(no_result(task, story, tail, *code)),
         (None, End::Signalled(signal)) => Ending::Failed(words!(
             "{title} was ended by signal {signal} before its result",

@@ -53,6 +53,7 @@ pub use limiter::{Retry, RetrySettings, call_with_retries};
 pub use local::LocalServer;
 pub use registry::{Counters, ModelSettings, Models, OnKey};
 pub use replay::{Past, Recorded};
+pub(crate) use secret::{KeySource, Secret};
 pub use transcript::Transcript;
 
 use fugato_model::chat::ToolSpec;

@@ -14,7 +14,7 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 const SHORTEST_REDACTED: usize = 6;
 
 #[derive(Clone)]
-pub(super) struct Secret(Arc<str>);
+pub(crate) struct Secret(Arc<str>);
 
 impl Secret {
     /// `None` for an empty value: an exported but empty variable is no key.
@@ -41,7 +41,7 @@ impl Secret {
 }
 
 /// Where a provider's key comes from.
-pub(super) enum KeySource {
+pub(crate) enum KeySource {
     /// None is needed (a server on this machine).
     NotNeeded,
     /// None was found in these variables.

@@ -3,6 +3,7 @@
 //! Owns starting, listening, ending and reaping. Knows no tools, no skills and no policy: who may start what was
 //! decided before. Every way to end is a value of [`End`]; dropping the future of [`run`] ends the processes too.
 
+mod attach;
 mod ending;
 mod fence;
 mod group;
@@ -22,6 +23,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+pub use attach::{Attached, Pipes, attach};
 pub use fence::{Fence, Gate};
 pub use launch::find_program;
 pub use ledger::{record_in, sweep_dead_owners};

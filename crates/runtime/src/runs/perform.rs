@@ -9,7 +9,7 @@ use crate::models::{About, Delta, ModelRequest, Models, Retry, ToolChoice, Trans
 use crate::process::{self, ProcessLog};
 use crate::sandbox::Sandbox;
 use crate::store::Store;
-use crate::tools::{self, ToolContext};
+use crate::tools::{self, Kept, ToolContext, WebSettings};
 use fugato_engine::{Access, AgentState, Completion, Effect, EffectKey, Names, Purpose, Run};
 use fugato_model::chat::{Message, ToolCall, ToolSpec};
 use fugato_model::{Digest, RelPath, words};
@@ -43,6 +43,8 @@ pub struct World {
     specs: Mutex<HashMap<(String, u32, bool), Specs>>,
     /// Told of every process, so that a later start can end what we leave when we are killed.
     processes: OnceLock<ProcessLog>,
+    /// What tools keep between calls: connections and the browser.
+    kept: Arc<Kept>,
 }
 
 type Specs = Arc<[ToolSpec]>;
@@ -81,7 +83,20 @@ impl World {
             transcripts: Mutex::default(),
             specs: Mutex::default(),
             processes: OnceLock::new(),
+            kept: Arc::default(),
         }
+    }
+
+    /// What agents may reach on the web, whom they ask for searches, and which browser they use.
+    #[must_use]
+    pub fn with_web(mut self, settings: WebSettings) -> Self {
+        self.kept = Arc::new(Kept::new(settings));
+        self
+    }
+
+    /// Ends what tools keep between calls; the next call that needs it starts it anew.
+    pub(super) async fn let_go(&self) {
+        self.kept.close().await;
     }
 
     #[must_use]
@@ -243,7 +258,7 @@ impl World {
         Completion::Recalled { messages: read.await.ok().flatten().unwrap_or_default() }
     }
 
-    fn context(&self, access: Access) -> ToolContext {
+    fn context(&self, agent: &str, access: Access) -> ToolContext {
         let access = match access {
             Access::ReadOnly => tools::Access::ReadOnly,
             Access::ReadWrite => tools::Access::ReadWrite,
@@ -256,6 +271,8 @@ impl World {
             processes: self.processes.get().cloned().unwrap_or_default(),
             limits: self.sandbox.limits(),
             wrapper: Some(self.sandbox.wrapper()),
+            agent: agent.to_owned(),
+            kept: Arc::clone(&self.kept),
         }
     }
 
@@ -267,7 +284,7 @@ impl World {
         token: CancellationToken,
         live: UnboundedSender<Notice>,
     ) -> Completion {
-        let context = self.context(access);
+        let context = self.context(agent, access);
         let mut tell = |text: &str| {
             let _ = live.send(Notice::Live { agent: agent.to_owned(), text: text.to_owned() });
         };
@@ -319,7 +336,7 @@ impl World {
                 "脚本 `{entry}` 在本次运行创建后已被修改；使用新脚本请执行 `fugato rerun`"
             ));
         }
-        let context = self.context(Access::ReadWrite);
+        let context = self.context(&script.node, Access::ReadWrite);
         let _ = live.send(Notice::Live { agent: script.node.clone(), text: String::new() });
         match tools::script::run(&script.dir, &entry, &script.arguments, &context, token).await {
             Ok(stdout) => Completion::Script { stdout },

@@ -234,6 +234,7 @@ impl Session {
         let outcome = self.work(&mut controls).await;
         // Whatever ended it, nothing of ours goes on.
         self.settle().await;
+        self.world.let_go().await;
         if let Err(error) = &outcome {
             // What was decided last is not in the log: the run in memory is worth nothing any more.
             self.say_why(error);

@@ -1,5 +1,6 @@
 //! Where a call happens and what it may use: roots, access, limits, environment.
 
+use super::kept::Kept;
 use crate::process::{End, ProcessLog, Spec, Together};
 use fugato_model::{Words, words};
 use std::ffi::OsString;
@@ -32,6 +33,10 @@ pub struct ToolContext {
     pub processes: ProcessLog,
     /// Put around every command before it starts: the place of a sandbox.
     pub wrapper: Option<Wrapper>,
+    /// Whose call it is.
+    pub agent: String,
+    /// What lives longer than a call: connections and the browser.
+    pub kept: Arc<Kept>,
 }
 
 /// How much a call may use. Past a limit the call ends, or its answer is cut, and says so.

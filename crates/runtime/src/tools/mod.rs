@@ -6,12 +6,14 @@
 
 mod arguments;
 mod bash;
+mod browser;
 mod canvas;
 mod chart;
 mod context;
 mod edit;
 mod glob;
 mod grep;
+mod kept;
 mod office;
 mod outcome;
 mod place;
@@ -24,6 +26,7 @@ mod tests;
 mod text;
 mod toolbox;
 mod walk;
+mod web;
 mod write;
 
 use arguments::parse;
@@ -35,7 +38,9 @@ use std::fmt;
 use std::pin::Pin;
 
 pub use crate::process::CancelToken;
+pub use browser::{browser_is_sandboxed, find_browser};
 pub use context::{Access, ToolContext, ToolLimits, Wrapper};
+pub use kept::{Kept, SearchReport, WebSettings};
 pub use outcome::ToolOutcome;
 pub use toolbox::ToolBox;
 
@@ -72,7 +77,8 @@ pub(crate) struct Call<'c> {
 type Running<'c> = Pin<Box<dyn Future<Output = Result<ToolOutcome, Failure>> + Send + 'c>>;
 
 /// All tools, in the order in which models are told of them.
-static FAMILIES: &[&[Tool]] = &[FILES, office::TOOLS, canvas::TOOLS, chart::TOOLS];
+static FAMILIES: &[&[Tool]] =
+    &[FILES, web::TOOLS, office::TOOLS, chart::TOOLS, canvas::TOOLS, browser::TOOLS];
 
 static FILES: &[Tool] = &[
     Tool {

@@ -245,6 +245,9 @@ fn ended(finished: &Finished) -> Option<Failure> {
         End::TimedOut => {
             Some(Failure::new("tesseract took too long; use a smaller picture or fewer `pages`"))
         }
+        End::ProcessLimit | End::MemoryLimit => {
+            Some(Failure::new("tesseract took too much memory; use a smaller picture or fewer `pages`"))
+        }
         End::Cancelled => Some(Failure::cancelled()),
         End::OutputLimit => Some(Failure::new("tesseract wrote too much; use fewer `pages`")),
         End::CouldNotStart(words) => Some(Failure::new(words.en.clone())),

@@ -1,5 +1,7 @@
 //! The tools as an agent meets them: calls in, outcomes out, real files and processes in between.
 
+mod browser;
+mod browser_faults;
 mod canvas;
 mod chart;
 mod escape;
@@ -9,6 +11,7 @@ mod office;
 mod scripts;
 mod search;
 mod shell;
+mod web;
 
 use super::*;
 use serde_json::{Value, json};
@@ -155,7 +158,10 @@ fn sample(schema: &Value) -> Value {
 /// What a schema promises, the tool takes.
 #[tokio::test]
 async fn every_argument_of_a_schema_is_understood() {
-    let project = Project::new();
+    let mut project = Project::new();
+    // Its absence is an answer too, and a quick one.
+    let settings = WebSettings { browser: Some("no-such-browser".into()), ..WebSettings::default() };
+    project.context.kept = std::sync::Arc::new(Kept::new(settings));
     project.put("a.txt", "text");
     for spec in specs(Access::ReadWrite) {
         let properties = spec.parameters["properties"].as_object().unwrap();
