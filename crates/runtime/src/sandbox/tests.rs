@@ -239,10 +239,11 @@ async fn calls_that_would_go_around_the_filter_are_refused() {
 #[tokio::test]
 async fn a_fork_bomb_ends_at_the_limit_and_leaves_nobody() {
     for backend in BACKENDS {
-        for bomb in [
-            "f() { f | f & }; f; sleep 30",
-            "f() { setsid bash -c 'sleep 30' & }; for i in {1..400}; do f; done; sleep 30",
-        ] {
+        // The second leaves every group and session, from several places at once. Both end by themselves, should the
+        // sandbox fail.
+        let doubling = "f() { if [ $1 -gt 0 ]; then f $(($1 - 1)) | f $(($1 - 1)) & fi; sleep 20; }; f 10";
+        let scattered = "for i in 1 2 3 4; do setsid bash -c 'for i in {1..500}; do setsid sleep 20 & done' & done; sleep 30";
+        for bomb in [doubling, scattered] {
             let mut bed = Bed::new(backend);
             bed.settings.processes = 100;
             bed.close();
