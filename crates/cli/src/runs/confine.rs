@@ -2,7 +2,10 @@
 
 use super::state;
 use crate::app::{App, env_var};
+use crate::error::CliError;
 use clap::Args;
+use fugato_engine::permission::Rules;
+use fugato_model::{Exit, words};
 use fugato_runtime::config::{self, Layer};
 use fugato_runtime::sandbox::{Choice, Door, Machine, Sandbox};
 use std::path::PathBuf;
@@ -43,6 +46,17 @@ pub fn warn(sandbox: &Sandbox, app: &mut App) {
     if let Some(refusal) = sandbox.refusal() {
         app.out.note(refusal);
     }
+}
+
+/// The permission rules of all settings. A run does not start while one of them cannot be read.
+pub fn rules(app: &App) -> Result<Rules, CliError> {
+    app.config.permissions().map_err(|diagnostics| {
+        let message = words!(
+            "the permission rules are not known, so nothing is started",
+            "无法确定权限规则，因此不启动任何运行"
+        );
+        CliError::new(Exit::Refused, message).diagnostics(diagnostics)
+    })
 }
 
 /// Our own that no command of an agent may read: logs of runs, and the person's settings, which may name secrets.

@@ -1,6 +1,6 @@
 //! `fugato run SKILL`: from a skill and what was typed to a run.
 
-use super::confine::{SandboxArgs, sandbox, warn};
+use super::confine::{SandboxArgs, rules, sandbox, warn};
 pub use super::drive::{Watching, drive};
 use super::models::{model_of_run, models, store};
 use super::{detach, run_error, skills, state};
@@ -118,6 +118,7 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
         // One of the two is required.
         (None, skill) => skill.as_deref().unwrap_or_default(),
     };
+    rules(app)?;
     let (skill, installed) = find_among(name, &args.selection, app)?;
     let models = models(app);
     let model = model_of_run(args.how.model.as_deref(), &models, app)?;

@@ -315,6 +315,31 @@ async fn ordinary_work_goes_on() {
 }
 
 #[tokio::test]
+async fn a_worktree_can_be_committed_in() {
+    for backend in BACKENDS {
+        let mut bed = Bed::new(backend);
+        let base = bed.base();
+        let git = |args: &str| {
+            let as_someone = ["-c", "user.name=a", "-c", "user.email=a@b"];
+            let done = std::process::Command::new("git")
+                .args(as_someone)
+                .args(args.split(' '))
+                .current_dir(&base)
+                .status()
+                .unwrap();
+            assert!(done.success(), "{args}");
+        };
+        git("init -q main");
+        git("-C main commit -q --allow-empty -m first");
+        git("-C main worktree add -q ../tree");
+        bed.context.roots = vec![base.join("tree")];
+        let commit = "touch x && git add x && git -c user.name=a -c user.email=a@b commit -qm second && git log --oneline | wc -l";
+        assert_eq!(bed.works(commit).await.trim(), "2");
+        bed.fails("touch $BASE/main/x").await;
+    }
+}
+
+#[tokio::test]
 async fn a_script_reads_its_skill_wherever_that_is() {
     for backend in BACKENDS {
         let bed = Bed::new(backend);
