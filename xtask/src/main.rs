@@ -6,7 +6,6 @@ mod fuzz;
 mod generate;
 mod hosts;
 mod local_model;
-mod machine;
 mod packages;
 mod shell;
 mod soak;

@@ -10,11 +10,21 @@ struct Needed {
     packages: &'static [&'static str],
 }
 
-const NEEDED: [Needed; 1] = [Needed {
-    what: "tesseract with Chinese",
-    is_there: || has("tesseract", "--version") && has_chinese(),
-    packages: &["tesseract-ocr", "tesseract-ocr-chi-sim"],
-}];
+const NEEDED: [Needed; 3] = [
+    Needed {
+        what: "tesseract with Chinese",
+        is_there: || has("tesseract", "--version") && has_chinese(),
+        packages: &["tesseract-ocr", "tesseract-ocr-chi-sim"],
+    },
+    Needed {
+        what: "a Chromium",
+        is_there: || {
+            ["chromium", "chromium-browser", "google-chrome"].iter().any(|name| has(name, "--version"))
+        },
+        packages: &["chromium"],
+    },
+    Needed { what: "bubblewrap", is_there: || has("bwrap", "--version"), packages: &["bubblewrap"] },
+];
 
 fn has_chinese() -> bool {
     let listed = Command::new("tesseract").arg("--list-langs").output();

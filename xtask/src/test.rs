@@ -1,10 +1,9 @@
 //! `cargo xtask test`: everything that must hold before a change lands.
 
 use crate::shell::{self, Outcome, cargo, has};
-use crate::{conformance, generate, hosts, local_model, machine, packages};
+use crate::{conformance, generate, hosts, local_model, packages};
 
 pub fn run() -> Outcome {
-    machine::have_chromium()?;
     shell::run("format", cargo().args(["fmt", "--all", "--check"]))?;
     shell::run(
         "lints",

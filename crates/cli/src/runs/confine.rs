@@ -4,8 +4,8 @@ use super::state;
 use crate::app::{App, env_var};
 use crate::error::CliError;
 use clap::Args;
-use fugato_engine::permission::Permissions;
-use fugato_model::words;
+use fugato_engine::permission::{Permissions, Rules};
+use fugato_model::{Exit, words};
 use fugato_runtime::config::{self, Layer};
 use fugato_runtime::sandbox::{Choice, Door, Machine, Sandbox};
 use std::path::PathBuf;
@@ -48,6 +48,17 @@ pub fn warn(sandbox: &Sandbox, app: &mut App) {
     }
 }
 
+/// The permission rules of all settings. A run does not start while one of them cannot be read.
+fn rules(app: &App) -> Result<Rules, CliError> {
+    app.config.permissions().map_err(|diagnostics| {
+        let message = words!(
+            "the permission rules are not known, so nothing is started",
+            "无法确定权限规则，因此不启动任何运行"
+        );
+        CliError::new(Exit::Refused, message).diagnostics(diagnostics)
+    })
+}
+
 /// Our own that no command of an agent may read: logs of runs, and the person's settings, which may name secrets.
 fn private(app: &App) -> Vec<PathBuf> {
     let settings = config::files(&app.places, env_var).into_iter();
@@ -55,12 +66,9 @@ fn private(app: &App) -> Vec<PathBuf> {
     [state(app), app.places.home.join("projects")].into_iter().chain(settings).collect()
 }
 
-/// The permission rules a new run goes by. Without knowing all of them none is started: one that is missing may forbid.
+/// The rules a new run goes by, and the places their paths mean.
 pub fn permissions(app: &App) -> Result<Permissions, CliError> {
-    let rules = app.config.permissions().map_err(|diagnostics| {
-        CliError::failed(words!("the permission rules cannot be read", "无法读取权限规则"))
-            .diagnostics(diagnostics)
-    })?;
     let text = |path: &std::path::Path| path.display().to_string();
-    Ok(Permissions { rules, project: text(&app.places.cwd), home: Some(text(&app.places.home)) })
+    let home = app.places.user_home.as_deref().map(text);
+    Ok(Permissions { rules: rules(app)?, project: text(&app.places.cwd), home })
 }

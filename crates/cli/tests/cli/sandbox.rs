@@ -135,3 +135,11 @@ fn a_detached_run_keeps_its_flags() {
     env.fugato(&format!("events {id} -f"));
     assert_eq!(env.read("result.txt"), "wrote=0\n");
 }
+
+#[test]
+fn no_run_starts_while_a_permission_rule_cannot_be_read() {
+    let env = project("echo ran > result.txt");
+    env.write("fugato.toml", "[permissions]\ndeny = [\"Bash(rm\"]\n");
+    run(&env, "").exits(8).says(&["F0403", "no permission rule", "nothing is started", "fugato.toml:2:17"]);
+    assert!(!env.project().join("result.txt").exists());
+}

@@ -40,7 +40,7 @@ pub(super) fn end_all(
 }
 
 /// Signals the process that was looked at, not one that got its number meanwhile.
-fn signal(stat: &Stat, signal: Signal) {
+pub(super) fn signal(stat: &Stat, signal: Signal) {
     let Some(pid) = i32::try_from(stat.pid).ok().and_then(Pid::from_raw) else { return };
     #[cfg(target_os = "linux")]
     {

@@ -20,6 +20,10 @@ use tokio::sync::oneshot;
 /// Most commands are over by then and cost no look at all.
 const FIRST_LOOK: Duration = Duration::from_millis(100);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+const LOOK_AT_LEAST_EVERY: Duration = Duration::from_secs(1);
+/// How long a race against processes that start processes may take. It is won in a few rounds or, by someone who plans
+/// for it and whom no limit of the kernel stops, never.
+const LONGEST_RACE: Duration = Duration::from_secs(60);
 
 /// A running process as its caller holds it.
 #[derive(Debug)]
@@ -91,15 +95,33 @@ fn watch(group: &Group, together: Together) -> Option<End> {
         let began = Instant::now();
         if let Some(overrun) = overrun(group, together) {
             group.kill();
+            end_quickly(group);
             await_exit(group.leader());
             return Some(overrun);
         }
-        // On a machine with very many processes a look takes long; it never takes more than a twentieth of a core.
-        pause = LOOK_EVERY.max(began.elapsed().saturating_mul(20));
+        // On a machine with very many processes a look takes long, and should not take a core; but when it takes long
+        // because the processes are those of this command, the next look must not come too late.
+        pause = began.elapsed().saturating_mul(20).clamp(LOOK_EVERY, LOOK_AT_LEAST_EVERY);
     }
     // Where it could not be asked, it is waited for without a look.
     await_exit(group.leader());
     None
+}
+
+/// Ends everyone as they are found, round after round: who starts processes faster than they can be listed and then ended
+/// cannot be caught otherwise.
+fn end_quickly(group: &Group) {
+    let began = Instant::now();
+    loop {
+        let mut found = 0_u32;
+        for stat in procfs::all().filter(|stat| is_member(group, stat)) {
+            super::ending::signal(&stat, Signal::KILL);
+            found += 1;
+        }
+        if found == 0 || began.elapsed() > LONGEST_RACE {
+            return;
+        }
+    }
 }
 
 fn overrun(group: &Group, together: Together) -> Option<End> {
@@ -149,12 +171,16 @@ fn settle(group: &Group, grace: Duration) {
 
 /// Everyone alive in the session of the leader, and everyone who left it but carries its mark.
 fn members(group: &Group) -> Vec<Stat> {
+    procfs::all().filter(|stat| is_member(group, stat)).collect()
+}
+
+fn is_member(group: &Group, stat: &Stat) -> bool {
     let own = &group.recorded;
-    let is_member = |stat: &Stat| {
+    let belongs = || {
         stat.session == own.pid
             || stat.group == own.pid
             // Older ones cannot descend from it: most processes of a machine are not even asked.
             || (stat.start >= own.start_time && procfs::marks(stat.pid).contains(&own.mark))
     };
-    procfs::all().filter(|stat| stat.pid != own.pid && !stat.is_ended() && is_member(stat)).collect()
+    stat.pid != own.pid && !stat.is_ended() && belongs()
 }

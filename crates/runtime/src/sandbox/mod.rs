@@ -14,6 +14,7 @@ mod seccomp;
 mod secrets;
 #[cfg(test)]
 mod tests;
+mod worktree;
 
 pub use machine::{Bubblewrap, Machine};
 pub use reach::Reach;
@@ -177,6 +178,7 @@ impl Sandbox {
         let mut write = self.settings.writable.clone();
         if context.access == Access::ReadWrite {
             write.extend(context.roots.iter().cloned());
+            write.extend(context.roots.iter().filter_map(|root| worktree::repository_of(root)));
         }
         if !context.scratch.as_os_str().is_empty() {
             write.push(context.scratch.clone());

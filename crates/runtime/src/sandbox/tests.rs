@@ -239,10 +239,11 @@ async fn calls_that_would_go_around_the_filter_are_refused() {
 #[tokio::test]
 async fn a_fork_bomb_ends_at_the_limit_and_leaves_nobody() {
     for backend in BACKENDS {
-        for bomb in [
-            "f() { f | f & }; f; sleep 30",
-            "f() { setsid bash -c 'sleep 30' & }; for i in {1..400}; do f; done; sleep 30",
-        ] {
+        // The second leaves every group and session, from several places at once. Both end by themselves, should the
+        // sandbox fail.
+        let doubling = "f() { if [ $1 -gt 0 ]; then f $(($1 - 1)) | f $(($1 - 1)) & fi; sleep 20; }; f 10";
+        let scattered = "for i in 1 2 3 4; do setsid bash -c 'for i in {1..500}; do setsid sleep 20 & done' & done; sleep 30";
+        for bomb in [doubling, scattered] {
             let mut bed = Bed::new(backend);
             bed.settings.processes = 100;
             bed.close();
@@ -310,6 +311,31 @@ async fn ordinary_work_goes_on() {
         bed.works("python3 -c 'import multiprocessing as m, tempfile; tempfile.TemporaryFile(); m.Lock(); print(m.Pool(2).map(abs, [-1]))'").await;
         bed.works("printf 'int main(){return 0;}' > m.c && cc m.c -o m && ./m").await;
         bed.works("diff <(echo a) <(echo a) && ps >/dev/null && find / -maxdepth 1 >/dev/null && env | sort >/dev/null").await;
+    }
+}
+
+#[tokio::test]
+async fn a_worktree_can_be_committed_in() {
+    for backend in BACKENDS {
+        let mut bed = Bed::new(backend);
+        let base = bed.base();
+        let git = |args: &str| {
+            let as_someone = ["-c", "user.name=a", "-c", "user.email=a@b"];
+            let done = std::process::Command::new("git")
+                .args(as_someone)
+                .args(args.split(' '))
+                .current_dir(&base)
+                .status()
+                .unwrap();
+            assert!(done.success(), "{args}");
+        };
+        git("init -q main");
+        git("-C main commit -q --allow-empty -m first");
+        git("-C main worktree add -q ../tree");
+        bed.context.roots = vec![base.join("tree")];
+        let commit = "touch x && git add x && git -c user.name=a -c user.email=a@b commit -qm second && git log --oneline | wc -l";
+        assert_eq!(bed.works(commit).await.trim(), "2");
+        bed.fails("touch $BASE/main/x").await;
     }
 }
 
