@@ -104,8 +104,8 @@ impl One {
                 "{title} {version} 可以运行智能体（`--agent-host {name}`）：{program}，密钥在 {key} 中"
             ),
             None => words!(
-                "{title} {version} can run agents (`--agent-host {name}`): {program}, with its own login",
-                "{title} {version} 可以运行智能体（`--agent-host {name}`）：{program}，使用其自己的登录"
+                "{title} {version} can run agents (`--agent-host {name}`): {program}; no key in the environment, so its own login is used",
+                "{title} {version} 可以运行智能体（`--agent-host {name}`）：{program}；环境中没有密钥，使用其自己的登录"
             ),
         };
         Finding { name: "host", health: Health::Ok, words }

@@ -39,7 +39,8 @@ fn until(what: &str, holds: impl Fn() -> bool) {
 fn when_the_owner_of_a_real_host_is_killed_a_sweep_ends_what_it_left() {
     for host in Host::ALL {
         let room = Room::new();
-        let command = "sh -c 'echo > begun; sleep 313.4711 & sleep 313.4712'";
+        let time = unusual_time(313);
+        let command = format!("sh -c 'echo > begun; sleep {time} & sleep {time}'");
         let call = match host {
             Host::Claude => Say::call("Bash", json!({"command": command, "description": "wait"})),
             Host::Codex => Say::call("exec_command", json!({"cmd": command})),
@@ -57,7 +58,7 @@ fn when_the_owner_of_a_real_host_is_killed_a_sweep_ends_what_it_left() {
         owner.wait().unwrap();
         let swept = sweep_dead_owners(&room.path("state"));
         assert!(swept.left.is_empty(), "{swept:?}");
-        until("everything is gone", || in_room(&room).is_empty() && started_with("313.4711") == 0);
+        until("everything is gone", || in_room(&room).is_empty() && started_with(&time) == 0);
         assert_eq!(std::fs::read_dir(room.path("state/processes")).unwrap().count(), 0);
     }
 }

@@ -95,7 +95,8 @@ async fn claude_with_read_only_access_changes_nothing() {
 #[tokio::test]
 async fn claude_cancelled_in_a_long_command_leaves_no_process() {
     let room = Room::new();
-    let command = "sh -c 'echo > begun; sleep 312.4711 & sleep 312.4712'";
+    let time = unusual_time(312);
+    let command = format!("sh -c 'echo > begun; sleep {time} & sleep {time}'");
     let model = MockModel::start(vec![Rule::on(
         "quokka",
         [Say::text("It takes long."), Say::call("Bash", json!({"command": command, "description": "wait"}))],
@@ -107,7 +108,7 @@ async fn claude_cancelled_in_a_long_command_leaves_no_process() {
     let (end, events) = cancelled_in_a_command(&room, task).await;
     assert_eq!(end.end, Ending::Cancelled, "{events:?}");
     assert_eq!((left(&marks), in_room(&room)), Default::default());
-    assert_eq!(started_with("312.4711") + started_with("312.4712"), 0);
+    assert_eq!(started_with(&time), 0);
     assert_eq!(calls(&events), [("Bash".to_owned(), true)]);
     assert_eq!((end.text.as_str(), end.session.is_some()), ("It takes long.", true));
 }
@@ -166,11 +167,11 @@ async fn claude_on_a_model_that_never_answers_ends_at_the_time_limit() {
     let room = Room::new();
     let model = MockModel::start(vec![Rule::always([Say::text("I begin"), Say::Hang])]);
     let mut task = claude(&room, &model.address(), "a quokka waits");
-    task.limits.time = Duration::from_secs(15);
+    task.limits.time = Duration::from_secs(10);
     let (log, marks) = marked();
     task.log = log;
     let (end, _) = run_all(task).await;
-    assert_eq!((end.end, end.text.as_str()), (Ending::TimedOut, "I begin"));
+    assert_eq!(end.end, Ending::TimedOut);
     assert_eq!(left(&marks), Vec::<String>::new());
 }
 
