@@ -1,4 +1,5 @@
-//! The calls of the examples' scripted models, performed for real, in the order of their rules.
+//! The calls of the examples' scripted models, performed for real, in the order of their rules. With
+//! `FUGATO_PICTURES=DIR` the pictures they make are kept there, to look at.
 
 use super::*;
 use fugato_skill::yaml::{self, Node, Resolved};
@@ -34,6 +35,12 @@ async fn played(example: &str) -> (Project, Vec<String>) {
         let name = call["name"].as_str().unwrap();
         if name != "Agent" {
             answers.push(project.done(name, call["arguments"].clone()).await);
+        }
+    }
+    for (path, content) in snapshot(&project.path("")) {
+        let is_picture = path.extension().is_some_and(|ending| ending == "svg" || ending == "png");
+        if let (true, Some(dir)) = (is_picture, std::env::var_os("FUGATO_PICTURES")) {
+            std::fs::write(Path::new(&dir).join(path.file_name().unwrap()), content).unwrap();
         }
     }
     (project, answers)

@@ -154,7 +154,7 @@ impl Labels {
     /// Level if they fit, turned if not, and only some of them if even that is too tight.
     pub fn fitting(labels: &[String], step: f64) -> Self {
         let widest = widest(labels.iter().map(String::as_str), 12.0);
-        if widest + 8.0 <= step {
+        if widest + 5.0 <= step {
             return Self { height: 18.0, turned: false, every: 1 };
         }
         #[expect(
