@@ -134,8 +134,8 @@ fn set(args: &SetArgs, app: &mut App) -> Outcome {
         return Err(CliError::new(
             Exit::Refused,
             words!(
-                "`{key}` counts only in your own settings: a project's file must not decide where your keys go",
-                "`{key}` 只在您自己的设置中有效：项目的文件不能决定密钥发往何处"
+                "`{key}` counts only in your own settings: a project's file must not decide where keys go or what agents reach",
+                "`{key}` 只在您自己的设置中有效：项目的文件不能决定密钥发往何处、智能体可访问什么"
             ),
         )
         .code(Code::F0405)

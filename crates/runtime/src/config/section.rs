@@ -222,6 +222,9 @@ impl Config {
 
     /// Whether a value of this key would count in this layer.
     pub fn counts_in(&self, key: &str, layer: Layer) -> bool {
+        if super::Setting::find(key).is_some_and(super::Setting::is_personal) {
+            return !layer.is_of_a_project();
+        }
         let Some((_, name, field)) = field_of(key) else { return true };
         match field.trust {
             Trust::Anyone => true,

@@ -264,7 +264,9 @@ pub(super) async fn screenshot(call: Call<'_>) -> Done {
             context.scratch.join(name).to_string_lossy().into_owned()
         }
         None => {
-            return Err(Failure::new("there is no scratch directory; say with `path` where the picture goes"));
+            return Err(Failure::new(
+                "there is no scratch directory; say with `path` where the picture goes",
+            ));
         }
     };
     let action = Action::Screenshot { full_page: wanted.full_page };
