@@ -83,8 +83,8 @@ pub fn only_yours(key: &str) -> (Code, Words) {
         return (Code::F0406, why);
     }
     let why = words!(
-        "a file that comes with a project must not decide what is started or where your keys go",
-        "随项目而来的文件不能决定启动什么程序、密钥发往何处"
+        "a file that comes with a project must not decide what is started, what agents reach or where your keys go",
+        "随项目而来的文件不能决定启动什么程序、智能体可访问什么、密钥发往何处"
     );
     (Code::F0405, why)
 }

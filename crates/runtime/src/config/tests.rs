@@ -160,6 +160,43 @@ fn setting_refuses_what_it_would_damage() {
     assert_eq!(set(&under_a_file, "lang", "zh").unwrap_err().code, Code::F0404);
 }
 
+/// What came with a clone must not open the machine to agents.
+#[test]
+fn a_projects_file_cannot_loosen_what_agents_reach() {
+    let place = place();
+    let loose =
+        "web.allow = [\"127.0.0.1:8080\"]\nsearch.url = \"http://x.example\"\nbrowser.program = \"./evil\"\n";
+    place.write("repo/fugato.toml", loose);
+    place.write("repo/fugato.local.toml", loose);
+    let (config, diagnostics) = place.load(&[], &[]);
+    assert_eq!(
+        diagnostics.iter().filter(|diagnostic| diagnostic.code == Code::F0405).count(),
+        6,
+        "{diagnostics:?}"
+    );
+    let settings = config.web_settings(|_| None);
+    assert!(settings.allow.is_empty() && settings.browser.is_none());
+    assert_eq!(settings.search_report(), crate::tools::SearchReport::Nobody);
+    assert!(!config.counts_in("web.allow", Layer::Project) && config.counts_in("web.allow", Layer::User));
+    place.write("fugato/config.toml", loose);
+    let (config, _) = place.load(&[("FUGATO_BROWSER_PROGRAM", "mine")], &[]);
+    let settings = config.web_settings(|_| None);
+    assert_eq!((settings.allow.len(), settings.browser), (1, Some("mine".into())));
+}
+
+#[test]
+fn hosts_are_a_list_of_hosts() {
+    let place = place();
+    let file = user_file(&place.places);
+    set(&file, "web.allow", "127.0.0.1:8080, intranet.example").unwrap();
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("allow = [\"127.0.0.1:8080\", \"intranet.example\"]"), "{text}");
+    assert_eq!(place.load(&[], &[]).0.web_settings(|_| None).allow.len(), 2);
+    assert_eq!(set(&file, "web.allow", "http://x/y").unwrap_err().code, Code::F0403);
+    fs::write(&file, "web.allow = [\"*\"]\n").unwrap();
+    assert_eq!(place.load(&[], &[]).1.first().unwrap().code, Code::F0403);
+}
+
 #[test]
 fn the_schema_lists_every_setting() {
     let schema = schema();

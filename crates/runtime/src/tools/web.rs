@@ -83,7 +83,7 @@ fn answer(wanted: &Fetch, fetched: &Fetched, context: &ToolContext) -> Result<To
         head.push_str(&format!("status: {}\n", fetched.status));
     }
     let text = match content {
-        Content::Document(kind) => return document(kind, fetched, head, context),
+        Content::Document(kind) => return document(kind, fetched, &head, context),
         Content::Text(text) => text,
         Content::Page { title, markdown } => {
             if let Some(title) = title {
@@ -138,7 +138,7 @@ fn page(out: &mut String, text: &str, wanted: &Fetch) {
 fn document(
     kind: DocumentKind,
     fetched: &Fetched,
-    head: String,
+    head: &str,
     context: &ToolContext,
 ) -> Result<ToolOutcome, Failure> {
     let size = fetched.bytes.len();

@@ -193,10 +193,8 @@ fn of_page(tab: &mut Tab, connection: &Connection, session: &str, method: &str, 
             tab.is_ready = true;
         }
         "Page.domContentEventFired" if session == tab.session => tab.is_ready = true,
-        "Page.frameNavigated" if session == tab.session => {
-            if params.pointer("/frame/parentId").is_none() {
-                tab.document += 1;
-            }
+        "Page.frameNavigated" if session == tab.session && params.pointer("/frame/parentId").is_none() => {
+            tab.document += 1;
         }
         "Inspector.targetCrashed" if session == tab.session => {
             tab.is_crashed = true;

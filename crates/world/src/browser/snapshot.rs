@@ -417,7 +417,7 @@ const MEASURE: &str = "(most, longest, shown) => {
 mod tests {
     use super::*;
 
-    fn node(role: &str, name: &str, more: Value) -> Value {
+    fn node(role: &str, name: &str, more: &Value) -> Value {
         let mut node = json!({"nodeId": "1", "ignored": false, "role": {"value": role}, "name": {"value": name}, "backendDOMNodeId": 7});
         for (key, value) in more.as_object().cloned().unwrap_or_default() {
             node[key] = value;
@@ -430,22 +430,22 @@ mod tests {
         let line = |node: Value| describe(&node).map(|line| (line.text, line.is_usable));
         let checked = json!({"properties": [{"name": "checked", "value": {"value": "true"}}, {"name": "disabled", "value": {"value": true}}]});
         assert_eq!(
-            line(node("checkbox", "Agree", checked)),
+            line(node("checkbox", "Agree", &checked)),
             Some(("checkbox \"Agree\" checked disabled".into(), true))
         );
         let field = json!({"value": {"value": "张三"}, "properties": [{"name": "required", "value": {"value": true}}]});
         assert_eq!(
-            line(node("textbox", " Your\n name ", field)),
+            line(node("textbox", " Your\n name ", &field)),
             Some(("textbox \"Your name\" value=\"张三\" required".into(), true))
         );
         let link = json!({"properties": [{"name": "url", "value": {"value": "https://x.example/a"}}]});
-        assert_eq!(line(node("link", "A", link)), Some(("link \"A\" -> https://x.example/a".into(), true)));
+        assert_eq!(line(node("link", "A", &link)), Some(("link \"A\" -> https://x.example/a".into(), true)));
         let heading = json!({"properties": [{"name": "level", "value": {"value": 2}}]});
-        assert_eq!(line(node("heading", "H", heading)), Some(("heading \"H\" level=2".into(), false)));
+        assert_eq!(line(node("heading", "H", &heading)), Some(("heading \"H\" level=2".into(), false)));
         let focusable = json!({"properties": [{"name": "focusable", "value": {"value": true}}]});
-        assert_eq!(line(node("generic", "", focusable)), Some(("element".into(), true)));
-        assert_eq!(line(node("generic", "", json!({}))), None);
-        assert_eq!(line(node("button", "X", json!({"ignored": true}))), None);
+        assert_eq!(line(node("generic", "", &focusable)), Some(("element".into(), true)));
+        assert_eq!(line(node("generic", "", &json!({}))), None);
+        assert_eq!(line(node("button", "X", &json!({"ignored": true}))), None);
     }
 
     #[test]

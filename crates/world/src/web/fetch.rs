@@ -65,9 +65,8 @@ impl Client {
             .map_err(|error| FetchError::NotAnAddress(shortened(address), error.to_string()))?;
         let host = url.host_str().unwrap_or_default().to_owned();
         let whole = self.follow(url, limits);
-        timeout(limits.time, whole)
-            .await
-            .unwrap_or_else(|_| Err(FetchError::TooSlow(host, limits.time.as_secs())))
+        let too_slow = Err(FetchError::TooSlow(host, limits.time.as_secs()));
+        timeout(limits.time, whole).await.unwrap_or(too_slow)
     }
 
     async fn follow(&self, mut url: Url, limits: FetchLimits) -> Result<Fetched, FetchError> {

@@ -144,7 +144,10 @@ pub(super) static TOOLS: &[Tool] = &[
 ];
 
 fn described(text: &'static str, properties: Value, required: &[&str]) -> (&'static str, Value) {
-    let parameters = json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
+    let mut parameters = json!({"type": "object", "required": required, "additionalProperties": false});
+    if let Some(fields) = parameters.as_object_mut() {
+        fields.insert("properties".to_owned(), properties);
+    }
     (text, parameters)
 }
 

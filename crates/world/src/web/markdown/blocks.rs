@@ -22,11 +22,7 @@ pub(super) fn render(root: NodeRef<'_, Node>, base: &Url, noise: Noise) -> Strin
     for edge in root.traverse() {
         match edge {
             _ if walk.writer().is_full() => break,
-            Edge::Open(node) if skipped.is_none() => {
-                if !walk.open(node, root) {
-                    skipped = Some(node.id());
-                }
-            }
+            Edge::Open(node) if skipped.is_none() => skipped = (!walk.open(node, root)).then(|| node.id()),
             Edge::Close(node) if skipped == Some(node.id()) => skipped = None,
             Edge::Close(node) if skipped.is_none() => walk.close(node),
             _ => {}
@@ -125,14 +121,14 @@ impl<'p> Walk<'p> {
         match name {
             "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
                 self.writer().block();
-                let level = name.bytes().nth(1).map_or(1, |digit| usize::from(digit - b'0'));
+                let level = name.as_bytes().get(1).copied().map_or(1, |digit| usize::from(digit - b'0'));
                 self.writer().mark(&format!("{} ", "#".repeat(level)));
             }
             "ul" | "ol" | "menu" | "dir" => {
                 if self.lists.is_empty() {
-                    self.writer().block()
+                    self.writer().block();
                 } else {
-                    self.writer().line()
+                    self.writer().line();
                 }
                 let first =
                     (name == "ol").then(|| element.attr("start").and_then(|n| n.parse().ok()).unwrap_or(1));
@@ -208,7 +204,11 @@ impl<'p> Walk<'p> {
             "i" | "em" => self.close_mark("*"),
             "ul" | "ol" | "menu" | "dir" => {
                 self.lists.pop();
-                if self.lists.is_empty() { self.writer().block() } else { self.writer().line() }
+                if self.lists.is_empty() {
+                    self.writer().block();
+                } else {
+                    self.writer().line();
+                }
             }
             "li" => {
                 self.writer().end_mark();

@@ -76,7 +76,7 @@ fn parse(html: &str, limit: Duration) -> Result<Html, MarkdownError> {
     let mut parser = parse_document(HtmlTreeSink::new(Html::new_document()), ParseOpts::default());
     let mut rest = html;
     while !rest.is_empty() {
-        let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE));
+        let (piece, after) = rest.split_at(cut_at(rest, PIECE));
         parser.process(piece.into());
         rest = after;
         if began.elapsed() > limit {
@@ -95,6 +95,11 @@ fn base_of(page: &Html, own: &Url) -> Url {
     let named = first(page, "base").and_then(|base| own.join(base.attr("href")?).ok());
     // Only a base that could have served the page; `data:` and the like make no links.
     named.filter(|base| matches!(base.scheme(), "http" | "https")).unwrap_or_else(|| own.clone())
+}
+
+/// The last place at or before `most` where a text can be cut.
+pub(super) fn cut_at(text: &str, most: usize) -> usize {
+    (0..=most.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
 fn one_line(text: &str) -> String {

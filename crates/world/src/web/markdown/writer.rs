@@ -186,6 +186,6 @@ impl Writer {
     fn push(&mut self, text: &str) {
         self.marked = false;
         let room = MAX_BYTES.saturating_sub(self.out.len());
-        self.out.push_str(text.get(..text.floor_char_boundary(room)).unwrap_or_default());
+        self.out.push_str(text.get(..super::cut_at(text, room)).unwrap_or_default());
     }
 }

@@ -211,7 +211,7 @@ fn hits(list: Option<&Value>, excerpt_field: &str) -> Option<Vec<Hit>> {
 /// Engines put `<strong>` around what matched.
 fn plain(text: &str) -> String {
     let fragment =
-        scraper::Html::parse_fragment(text.get(..text.floor_char_boundary(4000)).unwrap_or_default());
+        scraper::Html::parse_fragment(text.get(..super::markdown::cut_at(text, 4000)).unwrap_or_default());
     let text: String =
         fragment.tree.nodes().filter_map(|node| node.value().as_text().map(|text| &**text)).collect();
     text.split_whitespace().collect::<Vec<_>>().join(" ")

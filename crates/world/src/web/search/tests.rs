@@ -61,13 +61,13 @@ async fn every_provider_is_asked_in_its_own_words_and_answers_in_ours() {
 async fn every_fault_is_a_sentence_without_the_key() {
     let faults: Vec<(Answer, &str)> = vec![
         (Answer::new(429, "text/plain", "slow down").with_header("retry-after", "7"), "wait 7 s"),
-        (Answer::new(500, "text/html", &format!("<h1>broken {KEY}</h1>")), "HTTP 500"),
+        (Answer::new(500, "text/html", format!("<h1>broken {KEY}</h1>")), "HTTP 500"),
         (Answer::new(401, "application/json", "{}"), "401"),
         (Answer::new(200, "application/json", "{\"results\": [{\"url\""), "not a list of results"),
         (Answer::new(200, "application/json", "[]"), "not a list of results"),
         (Answer::new(200, "text/html", "<html>"), "not a list of results"),
         (Answer::new(302, "text/html", "").with_header("location", "http://127.0.0.1:1/"), "HTTP 302"),
-        (Answer::new(200, "application/json", &" ".repeat(MAX_BYTES + 1)), "longer than"),
+        (Answer::new(200, "application/json", " ".repeat(MAX_BYTES + 1)), "longer than"),
         (Answer::Close, "could not reach"),
     ];
     for (answer, expected) in faults {
