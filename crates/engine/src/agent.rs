@@ -6,6 +6,7 @@ use crate::event::{AgentPath, CallRef, Purpose, Verdict};
 use crate::limits::{Reserve, Spent};
 use crate::plan::Access;
 use fugato_model::chat::{Message, Part, Role, ToolResult};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Everything known of one agent.
@@ -32,6 +33,8 @@ pub struct AgentState {
     pub background: bool,
     /// What is left of the budget that is kept for it.
     pub share: Option<Reserve>,
+    /// The conversation of the program that does its work, and the step in which it was last heard of.
+    pub session: Option<(u32, Value)>,
     /// How it ended, once it has, and when.
     pub verdict: Option<Verdict>,
     pub stopped_at: i64,

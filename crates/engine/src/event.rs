@@ -264,6 +264,12 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         background: bool,
     },
+    /// Its work is done by another program, whose conversation has this name: with it, that one goes on.
+    #[serde(rename = "agent.hosted")]
+    AgentHosted { agent: u32, session: Value },
+    /// The program that does its work has used a tool of its own.
+    #[serde(rename = "agent.acted")]
+    AgentActed { agent: u32, tool: String, arguments: Value, is_error: bool, head: String },
     /// It has answered, and goes on when one of the agents it left in the background ends.
     #[serde(rename = "agent.waiting")]
     AgentWaiting { agent: u32 },

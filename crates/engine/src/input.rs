@@ -6,6 +6,7 @@ use crate::limits::Limits;
 use fugato_model::chat::{Answer, Message, ModelFault};
 use fugato_model::{Digest, Words};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// One input. Each is decided on its own; the order of inputs is the order of the log.
@@ -20,6 +21,19 @@ pub enum Input {
     Completed {
         key: EffectKey,
         completion: Completion,
+    },
+    /// The program that does the work of an agent has a conversation of this name.
+    Hosted {
+        agent: AgentPath,
+        session: Value,
+    },
+    /// It has used a tool of its own.
+    Acted {
+        agent: AgentPath,
+        tool: String,
+        arguments: Value,
+        is_error: bool,
+        head: String,
     },
     /// A model call under way is tried again after a wait.
     Retrying {

@@ -193,11 +193,10 @@ fn work(subagent: &Subagent, facts: SubSkillFacts, relevant: Vec<String>) -> Wor
     }
 }
 
-/// Types whose work is to change files. A type that nobody here knows may read, until somebody says more.
-const WRITERS: [&str; 4] = ["general-purpose", "doc-editor", "data-analyst", "coder"];
-
+/// As the table of kinds has it. A type that nobody here knows may read, until somebody says more.
 fn access(agent_type: &AgentType) -> Access {
-    if WRITERS.contains(&agent_type.as_str()) { Access::ReadWrite } else { Access::ReadOnly }
+    let known = crate::agent_type::built_in_types().into_iter().find(|kind| kind.name == agent_type.as_str());
+    known.map_or(Access::ReadOnly, |kind| kind.access)
 }
 
 fn blank(id: String, phase: u32) -> PlanNode {

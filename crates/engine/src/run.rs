@@ -222,6 +222,7 @@ impl Run {
             | EventKind::RunRecovered { .. }
             | EventKind::TimerFired { .. }
             | EventKind::ModelRetried { .. }
+            | EventKind::AgentActed { .. }
             | EventKind::DirectiveApplied { .. }
             | EventKind::DirectiveRefused { .. } => {}
             EventKind::LimitsRaised { limits } => {
@@ -254,6 +255,11 @@ impl Run {
             | EventKind::NodeUncertain { .. } => self.fold_node(&event.kind),
             EventKind::AgentQueued { agent, call, background, .. } => {
                 self.agent_queued(agent, *call, *background);
+            }
+            EventKind::AgentHosted { agent, session } => {
+                if let Some(state) = self.agents.get_mut(*agent as usize) {
+                    state.session = Some((state.step, session.clone()));
+                }
             }
             EventKind::AgentStarted { .. }
             | EventKind::AgentWaiting { .. }

@@ -225,6 +225,11 @@ pub struct Seen {
 }
 
 impl AgentView {
+    /// The file of the profile, if one was given.
+    pub fn profile(&self) -> Option<PathBuf> {
+        self.profile.clone()
+    }
+
     pub fn is_given(&self) -> bool {
         self.as_agent.is_some()
     }

@@ -69,7 +69,7 @@ impl Follower {
         match notice {
             Notice::Event(event) => self.event(&event, now, app),
             Notice::Warning(words) => app.out.note(&words),
-            Notice::Said { .. } => {}
+            Notice::Said { .. } | Notice::Hosted { .. } | Notice::Acted { .. } => {}
             Notice::Live { agent, text } => {
                 if self.watching.jsonl
                     && let Some(part) = self.streams.live(&agent, &text)

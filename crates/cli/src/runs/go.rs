@@ -4,12 +4,14 @@ use super::drive::drive;
 use super::models::{model_of_run, models, store};
 use super::start::{HowArgs, world_of_spec};
 use super::{detach, run_error, skills};
+use crate::agents::{AgentSelection, known_agents};
 use crate::app::{App, SkillSelection};
 use crate::error::{CliError, Outcome};
 use crate::policy::AgentView;
 use clap::Args;
-use fugato_engine::{AgentType, Executor, Limits, Setting, built_in_types};
+use fugato_engine::{AgentType, Executor, Limits, Setting};
 use fugato_model::words;
+use fugato_runtime::agents::model_for;
 use fugato_runtime::runs::{MASTER_STEPS, Session, Started, Task, plan_task};
 
 /// Give a task to a master agent.
@@ -61,7 +63,7 @@ pub fn run(args: &GoArgs, app: &mut App) -> Outcome {
         sets: super::start::sets(&args.how.sets)?,
         ..Started::default()
     };
-    let mut types = kinds(app);
+    let mut types = kinds(args, &started.model, app)?;
     let main_type = host_type(args.agent_host);
     types.extend(main_type.clone());
     let is_repository = app.places.cwd.ancestors().any(|dir| dir.join(".git").exists());
@@ -81,9 +83,23 @@ pub fn run(args: &GoArgs, app: &mut App) -> Outcome {
     drive(app, &args.how.watching(), move |watcher| Session::create(store, spec, world, watcher))
 }
 
-/// The kinds of agents that are known here.
-fn kinds(_app: &mut App) -> Vec<AgentType> {
-    built_in_types()
+/// The kinds of agents that are known here; what is wrong with a file is said, and the others work.
+fn kinds(args: &GoArgs, model: &str, app: &mut App) -> Result<Vec<AgentType>, CliError> {
+    let selection = AgentSelection { profile: args.view.profile() };
+    let known = known_agents(&selection, app)?;
+    for problem in &known.diagnostics {
+        let text = crate::render::report(problem, &app.out);
+        app.out.aside(&text);
+    }
+    let with_model = |mut kind: AgentType| {
+        kind.model = kind.model.map(|wanted| match kind.executor {
+            Executor::Model => model_for(Some(&wanted), model),
+            // A host's own words.
+            _ => wanted,
+        });
+        kind
+    };
+    Ok(known.list().into_iter().map(with_model).collect())
 }
 
 /// The master as a host's process.

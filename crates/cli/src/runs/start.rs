@@ -13,7 +13,7 @@ use clap_complete::ArgValueCandidates;
 use fugato_engine::{Limits, Run, RunSpec};
 use fugato_model::{Exit, words};
 use fugato_runtime::models::Models;
-use fugato_runtime::runs::{Session, Shelf, StartError, Started, World, plan_run};
+use fugato_runtime::runs::{Hosts, Session, Shelf, StartError, Started, World, plan_run};
 use fugato_skill::{Installed, Inventory};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -150,7 +150,7 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
     let sandbox = sandbox(&args.how.sandbox, app);
     warn(&sandbox, app);
     let world = world.with_sandbox(sandbox).with_skills(skills::shelf(&args.selection, app)?);
-    let world = Arc::new(world.with_web(super::web(app)));
+    let world = Arc::new(world.with_web(super::web(app)).with_hosts(hosts(app)));
     let store = store(app)?;
     let id = spec.id.clone();
     app.out.note(&words!("run {id}", "运行 {id}"));
@@ -249,5 +249,12 @@ pub fn world_of_spec(spec: &RunSpec, models: Models, how: &SandboxArgs, app: &mu
     let shelf = skills::shelf(&SkillSelection::default(), app).unwrap_or_else(|_| Shelf::empty());
     let sandbox = sandbox(how, app);
     warn(&sandbox, app);
-    Arc::new(world.with_sandbox(sandbox).with_skills(shelf).with_web(super::web(app)))
+    let world = world.with_sandbox(sandbox).with_skills(shelf).with_web(super::web(app));
+    Arc::new(world.with_hosts(hosts(app)))
+}
+
+/// Other programs that can do an agent's work.
+fn hosts(app: &App) -> Hosts {
+    let all: Vec<_> = std::env::vars_os().collect();
+    Hosts::new(|host| app.config.host_settings(host), &all)
 }

@@ -43,7 +43,7 @@ impl Run {
                 By::User
             }
             Input::Completed { .. } => By::Agent,
-            Input::Retrying { .. } => By::Host,
+            Input::Retrying { .. } | Input::Hosted { .. } | Input::Acted { .. } => By::Host,
             Input::Tick => By::Timer,
             Input::Go | Input::Recover { .. } => By::Engine,
         };
@@ -54,6 +54,16 @@ impl Run {
             Input::Completed { key, completion } => completion::completed(&mut recorder, key, completion),
             Input::Retrying { agent, wait_ms, reason } => {
                 completion::retrying(&mut recorder, &agent, wait_ms, reason);
+            }
+            Input::Hosted { agent, session } => {
+                if let Some((agent, _)) = recorder.run.agent(agent.as_str()) {
+                    recorder.emit(EventKind::AgentHosted { agent, session });
+                }
+            }
+            Input::Acted { agent, tool, arguments, is_error, head } => {
+                if let Some((agent, _)) = recorder.run.agent(agent.as_str()) {
+                    recorder.emit(EventKind::AgentActed { agent, tool, arguments, is_error, head });
+                }
             }
             Input::Direct { verb, target, text } => {
                 directive::direct(&mut recorder, verb, &target, text.as_deref())?;

@@ -3,9 +3,10 @@
 use super::Recorder;
 use super::answer::{DONE, FAIL, REPEAT};
 use crate::effect::EffectKey;
-use crate::event::{Asked, EventKind, Outcome};
+use crate::event::{Asked, EventKind, Outcome, Verdict};
 use crate::input::Refusal;
 use crate::limits::Limits;
+use fugato_model::chat::ModelFault;
 use fugato_model::words;
 
 /// A larger budget: what the end of the smaller one broke off is looked at as after a crash.
@@ -49,7 +50,15 @@ pub fn doubt(recorder: &mut Recorder<'_>) {
                     options: [REPEAT, DONE, FAIL].map(str::to_owned).to_vec(),
                 });
             }
-            EffectKey::Model { .. } | EffectKey::Recall { .. } => {}
+            EffectKey::Model { agent, step } => {
+                let message =
+                    "the process ended while its program was running; it may or may not have taken effect";
+                let (fault, message) = (ModelFault::Rejected, message.to_owned());
+                let verdict = Verdict::Failed { message: message.clone() };
+                recorder.emit(EventKind::ModelFailed { agent, step, fault, message });
+                crate::driver::stop(recorder, agent, verdict);
+            }
+            EffectKey::Recall { .. } => {}
         }
     }
 }

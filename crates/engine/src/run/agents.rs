@@ -35,6 +35,7 @@ impl Run {
                     description: String::new(),
                     background: false,
                     share: None,
+                    session: None,
                     verdict: None,
                     stopped_at: 0,
                     forgotten: 0,

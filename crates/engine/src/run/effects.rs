@@ -1,6 +1,7 @@
 //! What should be under way: wanted from its request to its outcome.
 
 use super::{Change, Run};
+use crate::agent_type::Executor;
 use crate::effect::{Effect, EffectKey};
 use crate::event::EffectClass;
 
@@ -50,8 +51,16 @@ impl Run {
                     | Effect::RunScript { class: EffectClass::Once, .. }
             )
         };
-        let mut keys: Vec<EffectKey> =
-            self.wanted.iter().filter(|(_, effect)| once(effect)).map(|(key, _)| *key).collect();
+        // A program that does an agent's work may have done some of it.
+        let by_program = |key: &EffectKey| match key {
+            EffectKey::Model { agent, .. } => self
+                .agents
+                .get(*agent as usize)
+                .is_some_and(|state| matches!(state.kind.executor, Executor::Script { .. })),
+            _ => false,
+        };
+        let is_once = |(key, effect): &(&EffectKey, &Effect)| once(effect) || by_program(key);
+        let mut keys: Vec<EffectKey> = self.wanted.iter().filter(is_once).map(|(key, _)| *key).collect();
         keys.sort();
         keys
     }

@@ -236,6 +236,8 @@ impl Fold {
             | EventKind::NodePrinted { .. }
             | EventKind::AgentCompacted { .. }
             | EventKind::AgentWaiting { .. }
+            | EventKind::AgentHosted { .. }
+            | EventKind::AgentActed { .. }
             | EventKind::RepairAsked { .. }
             | EventKind::ToolRefused { .. }
             | EventKind::SkillUsed { .. }
@@ -398,6 +400,8 @@ impl Fold {
             }
             EventKind::AgentContinued { agent, .. }
             | EventKind::AgentWaiting { agent }
+            | EventKind::AgentHosted { agent, .. }
+            | EventKind::AgentActed { agent, .. }
             | EventKind::ModelRequested { agent, .. }
             | EventKind::ModelAnswered { agent, .. }
             | EventKind::ModelFailed { agent, .. }

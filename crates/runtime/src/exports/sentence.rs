@@ -62,6 +62,17 @@ pub(super) fn of_event(kind: &EventKind, verb_of: impl Fn(u64) -> Option<Verb>) 
         EventKind::AgentQueued { position, .. } => {
             say("queued", words!("waits for a slot (place {position})", "等待空闲名额（第 {position} 位）"))
         }
+        EventKind::AgentHosted { .. } => None,
+        EventKind::AgentActed { tool, arguments, is_error, .. } => {
+            let (tool, arguments) = (cut(tool), cut(&arguments.to_string()));
+            match is_error {
+                false => say("tool_call", words!("used {tool} {arguments}", "使用了 {tool} {arguments}")),
+                true => say(
+                    "tool_call",
+                    words!("used {tool} {arguments}, which failed", "使用 {tool} {arguments} 失败"),
+                ),
+            }
+        }
         EventKind::AgentWaiting { .. } => {
             say("waiting", words!("waits for its agents in the background", "等待后台代理结束"))
         }

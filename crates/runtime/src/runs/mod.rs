@@ -10,6 +10,7 @@ mod clock_tests;
 mod commands;
 #[cfg(test)]
 mod corpus_tests;
+mod executor;
 #[cfg(test)]
 mod fault_tests;
 mod import;
@@ -28,6 +29,7 @@ mod test_bed;
 mod washing;
 
 pub use commands::{CommandError, command};
+pub use executor::Hosts;
 pub use import::{import, spool};
 pub use journal::{JournalError, decode, encode, load, names_blob};
 pub use moment::Moment;

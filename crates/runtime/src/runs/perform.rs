@@ -2,6 +2,7 @@
 //! it was stopped.
 
 use super::artifact;
+use super::executor::{self, Hosts};
 use super::session::Notice;
 use super::shelf::Shelf;
 use super::specs;
@@ -10,7 +11,7 @@ use crate::process::{self, ProcessLog};
 use crate::sandbox::Sandbox;
 use crate::store::Store;
 use crate::tools::{self, Kept, ToolContext, WebSettings};
-use fugato_engine::{Access, AgentState, Completion, Effect, EffectKey, Names, Purpose, Run};
+use fugato_engine::{Access, AgentState, Completion, Effect, EffectKey, Executor, Names, Purpose, Run};
 use fugato_model::chat::{Message, ToolCall, ToolSpec};
 use fugato_model::{Digest, RelPath, words};
 use serde_json::Value;
@@ -45,6 +46,8 @@ pub struct World {
     processes: OnceLock<ProcessLog>,
     /// What tools keep between calls: connections and the browser.
     kept: Arc<Kept>,
+    /// Programs that can do an agent's work, with their environment.
+    pub(super) hosts: Hosts,
 }
 
 type Specs = Arc<[ToolSpec]>;
@@ -82,6 +85,7 @@ impl World {
             store: OnceLock::new(),
             transcripts: Mutex::default(),
             specs: Mutex::default(),
+            hosts: Hosts::default(),
             processes: OnceLock::new(),
             kept: Arc::default(),
         }
@@ -97,6 +101,13 @@ impl World {
     /// Ends what tools keep between calls; the next call that needs it starts it anew.
     pub(super) async fn let_go(&self) {
         self.kept.close().await;
+    }
+
+    /// Lets Claude Code and Codex do agents' work, as the settings have them.
+    #[must_use]
+    pub fn with_hosts(mut self, hosts: Hosts) -> Self {
+        self.hosts = hosts;
+        self
     }
 
     #[must_use]
@@ -162,6 +173,10 @@ impl World {
                 else {
                     return Job::Model(Box::pin(async { Completion::Noop }));
                 };
+                if state.kind.executor != Executor::Model {
+                    let work = executor::Work::of(state, run, &self);
+                    return Job::Process(Box::pin(async move { work.run(token, live).await }));
+                }
                 let transcript = self.transcript(index, state.compactions);
                 // An agent has one request at a time, so nobody holds the lock now; only what is new is handed over.
                 let from = transcript.try_lock().map_or(0, |sent| sent.len());
@@ -258,7 +273,7 @@ impl World {
         Completion::Recalled { messages: read.await.ok().flatten().unwrap_or_default() }
     }
 
-    fn context(&self, agent: &str, access: Access) -> ToolContext {
+    pub(super) fn context(&self, agent: &str, access: Access) -> ToolContext {
         let access = match access {
             Access::ReadOnly => tools::Access::ReadOnly,
             Access::ReadWrite => tools::Access::ReadWrite,

@@ -13,6 +13,7 @@ use fugato_engine::{
 use fugato_model::chat::ModelFault;
 use fugato_model::{Words, words};
 use futures_util::FutureExt as _;
+use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
@@ -37,6 +38,10 @@ pub enum Notice {
     Event(Arc<Event>),
     /// Text of a model or output of a program as it arrives: not stored, may be lost.
     Live { agent: String, text: String },
+    /// The program that does an agent's work has a conversation of this name.
+    Hosted { agent: String, session: Value },
+    /// It has used a tool of its own.
+    Acted { agent: String, tool: String, arguments: Value, is_error: bool, head: String },
     /// The text of an agent that was arriving is whole.
     Said { agent: String },
     /// A model call failed and is tried again after this wait: not stored.
@@ -301,7 +306,17 @@ impl Session {
             let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
             self.queue.push_back(Input::Retrying { agent, wait_ms, reason }.into());
         }
-        (self.watcher)(notice);
+        // What becomes an event is told as one.
+        match notice {
+            Notice::Hosted { agent, session } => {
+                self.queue.push_back(Input::Hosted { agent: AgentPath::new(&agent), session }.into());
+            }
+            Notice::Acted { agent, tool, arguments, is_error, head } => {
+                let agent = AgentPath::new(&agent);
+                self.queue.push_back(Input::Acted { agent, tool, arguments, is_error, head }.into());
+            }
+            notice => (self.watcher)(notice),
+        }
     }
 
     /// Takes what other processes told the run.

@@ -129,7 +129,7 @@ impl ToolContext {
     }
 
     /// A process with the limits, the environment and the wrapper of this context.
-    pub(super) fn confined(&self, spec: Spec) -> Result<Spec, Words> {
+    pub(crate) fn confined(&self, spec: Spec) -> Result<Spec, Words> {
         self.confined_with(spec, &[])
     }
 
