@@ -12,8 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::AsyncReadExt as _;
 
-/// The start of a directory's name in the scratch directory: the rest is its owner and a number.
-const PROFILE: &str = "chromium-";
+/// The start of a directory's name in the scratch directory, or where that has too long a path in the system's: the rest is its owner and a number.
+const PROFILE: &str = "fugato-chromium-";
+/// Chromium makes a socket in its directory, whose whole path may have 107 bytes; with a longer one it crashes.
+const LONGEST_HOME: usize = 30;
 /// Of what the browser complains about, for the sentence when it does not start.
 const COMPLAINTS: usize = 4096;
 /// Chromium's pipe is at 3 and 4; ours are at 0 and 1. What it prints itself goes nowhere.
@@ -177,7 +179,10 @@ fn profile_in(scratch: &Path) -> std::io::Result<PathBuf> {
     static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     let scratch = if scratch.as_os_str().is_empty() { std::env::temp_dir() } else { scratch.to_owned() };
     std::fs::create_dir_all(&scratch)?;
-    let scratch = scratch.canonicalize()?;
+    let mut scratch = scratch.canonicalize()?;
+    if scratch.as_os_str().len() > LONGEST_HOME {
+        scratch = std::env::temp_dir();
+    }
     for entry in std::fs::read_dir(&scratch)?.flatten() {
         let name = entry.file_name();
         let owner =

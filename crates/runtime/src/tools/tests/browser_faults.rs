@@ -8,6 +8,7 @@ use std::sync::Arc;
 /// Processes whose command line mentions this profile directory.
 fn processes_of(scratch: &Path) -> Vec<(u32, String)> {
     let scratch = scratch.canonicalize().unwrap_or_else(|_| scratch.to_owned());
+    assert!(scratch.as_os_str().len() <= 30, "its browser would live elsewhere: {}", scratch.display());
     let mark = format!("--user-data-dir={}", scratch.display());
     let mut found = Vec::new();
     for entry in std::fs::read_dir("/proc").unwrap().flatten() {
@@ -130,7 +131,7 @@ async fn a_dead_page_and_a_dead_browser_are_noticed_and_replaced() {
     let left = std::fs::read_dir(&project.context.scratch).unwrap().flatten();
     let left: Vec<_> = left
         .map(|entry| entry.file_name())
-        .filter(|name| name.to_string_lossy().starts_with("chromium-"))
+        .filter(|name| name.to_string_lossy().starts_with("fugato-chromium-"))
         .collect();
     assert!(left.is_empty(), "{left:?}");
 }
@@ -195,6 +196,17 @@ async fn no_page_reaches_what_is_not_public() {
     assert!(!project.done("browser-snapshot", json!({})).await.contains("root:"));
     assert!(inner.requests().is_empty(), "{:?}", inner.requests());
     assert!(datagrams.recv_from(&mut [0; 64]).is_err(), "a datagram arrived");
+    project.context.kept.close().await;
+}
+
+/// Scratch directories of runs lie deep; Chromium crashes when its socket has too long a path.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_browser_starts_also_for_a_deep_scratch_directory() {
+    let server = Server::start(|_| Answer::html("<p>fine"));
+    let mut project = browsing(&[&server]);
+    project.context.scratch = project.context.scratch.join("deep/".repeat(30));
+    std::fs::create_dir_all(&project.context.scratch).unwrap();
+    assert!(project.done("browser-navigate", json!({"url": server.url("/")})).await.contains("fine"));
     project.context.kept.close().await;
 }
 
