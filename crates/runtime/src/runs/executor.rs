@@ -17,7 +17,14 @@ use tokio_util::sync::CancellationToken;
 /// What is known of the hosts: their settings, and the environment they are started with.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
-    settings: Vec<(Host, HostSettings, Vec<(OsString, OsString)>)>,
+    known: Vec<Known>,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    host: Host,
+    settings: HostSettings,
+    env: Vec<(OsString, OsString)>,
 }
 
 impl Hosts {
@@ -26,9 +33,9 @@ impl Hosts {
         let of = |host: Host| {
             let settings = settings(host);
             let env = hosts::environment(host, all.iter().cloned(), &settings.env);
-            (host, settings, env)
+            Known { host, settings, env }
         };
-        Self { settings: Host::ALL.into_iter().map(of).collect() }
+        Self { known: Host::ALL.into_iter().map(of).collect() }
     }
 }
 
@@ -40,7 +47,7 @@ pub(super) struct Work {
 
 enum Job {
     Host(Box<HostTask>),
-    Program { spec: Result<Spec, String> },
+    Program(Box<Spec>),
     Nobody(String),
 }
 
@@ -64,8 +71,8 @@ impl Work {
     pub async fn run(self, token: CancellationToken, live: UnboundedSender<Notice>) -> Completion {
         match self.job {
             Job::Host(task) => hosted(self.agent, *task, token, live).await,
-            Job::Program { spec: Ok(spec) } => answered_by(process::run(spec, token, &mut |_, _| {}).await),
-            Job::Program { spec: Err(problem) } | Job::Nobody(problem) => failed(problem),
+            Job::Program(spec) => answered_by(process::run(*spec, token, &mut |_, _| {}).await),
+            Job::Nobody(problem) => failed(problem),
         }
     }
 }
@@ -78,8 +85,8 @@ fn told(state: &AgentState) -> String {
 }
 
 fn host(host: Host, state: &AgentState, run: &Run, world: &World) -> Job {
-    let known = world.hosts.settings.iter().find(|(known, ..)| *known == host);
-    let Some((_, settings, env)) = known else {
+    let known = world.hosts.known.iter().find(|known| known.host == host);
+    let Some(Known { settings, env, .. }) = known else {
         return Job::Nobody(format!("{} is not available here", host.as_str()));
     };
     let session = state.session.as_ref().and_then(|(step, session)| {
@@ -188,7 +195,10 @@ fn program(command: &[String], state: &AgentState, run: &Run, world: &World) -> 
         "task": told(state), "agent": state.path.as_str(), "type": state.agent_type, "run": run.spec.id,
     });
     spec.stdin = Some(task.to_string().into_bytes());
-    Job::Program { spec: context.confined(spec).map_err(|words| words.en) }
+    match context.confined(spec) {
+        Ok(spec) => Job::Program(Box::new(spec)),
+        Err(words) => Job::Nobody(words.en),
+    }
 }
 
 fn answered_by(finished: process::Finished) -> Completion {
