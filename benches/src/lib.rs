@@ -6,6 +6,7 @@
 mod agent;
 mod bare;
 mod dag;
+mod delegation;
 mod figure;
 mod inside;
 mod journal;
@@ -34,6 +35,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario { name: "resume", measure: nodes::resume },
     Scenario { name: "agent", measure: agent::measure },
     Scenario { name: "many", measure: many::measure },
+    Scenario { name: "delegation", measure: delegation::measure },
     Scenario { name: "shelf", measure: shelf::measure },
 ];
 
@@ -44,6 +46,7 @@ pub fn part(words: &[&str]) -> Option<Result<(), BenchError>> {
         ["serve"] => server::serve(),
         ["agent", dir, url, steps] => agent::part(dir, url, steps),
         ["nodes", dir, count] => nodes::part(dir, count),
+        ["delegation", dir, url, count] => delegation::part(dir, url, count),
         _ => return None,
     })
 }

@@ -114,6 +114,11 @@ impl Bench {
         self.url(&format!("/wait/{ms}"))
     }
 
+    /// A model that thinks for a while, and has a master start this many subagents at once.
+    pub fn delegating(&self, count: u32, ms: u32) -> String {
+        self.url(&format!("/fan/{count}/wait/{ms}"))
+    }
+
     fn url(&self, how: &str) -> String {
         format!("http://{}{how}/v1", self.address)
     }

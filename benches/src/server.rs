@@ -1,7 +1,8 @@
 //! A model on loopback that speaks OpenAI's Chat Completions as a stream and costs next to nothing.
 //!
 //! Without memory: what it answers depends on the address and on the request alone. `/steps/N/…` asks for a tool until
-//! the conversation holds N results; `/wait/MS/…`, or `pause=MS` in the conversation, waits before the answer begins.
+//! the conversation holds N results; `/fan/N/…` asks a master for N subagents at once; `/wait/MS/…`, or `pause=MS` in the
+//! conversation, waits before the answer begins.
 
 use crate::BenchError;
 use memchr::memmem;
@@ -93,7 +94,12 @@ fn answer(path: &str, body: &[u8]) -> (Duration, Vec<u8>) {
     };
     let wait = setting("wait").or_else(|| pause(body)).unwrap_or(0);
     let results = u64::try_from(memmem::find_iter(body, br#""role":"tool""#).count()).unwrap_or(0);
-    let events = if results < setting("steps").unwrap_or(0) { tool_call(results) } else { text() };
+    let fan = setting("fan").filter(|_| results == 0 && memmem::find(body, MASTER.as_bytes()).is_some());
+    let events = match fan {
+        Some(count) => delegation(count),
+        None if results < setting("steps").unwrap_or(0) => tool_call(results),
+        None => text(),
+    };
     let mut response =
         b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
     response.extend_from_slice(format!("{:x}\r\n{events}\r\n0\r\n\r\n", events.len()).as_bytes());
@@ -119,6 +125,21 @@ fn tool_call(number: u64) -> String {
         r#"{"tool_calls":[{"index":0,"function":{"arguments":"{\"path\":\"note.txt\"}"}}]}"#,
         "tool_calls",
     )
+}
+
+/// What only a master is told.
+pub const MASTER: &str = "FAN-OUT-NOW";
+
+fn delegation(count: u64) -> String {
+    let call = |number: u64| {
+        let arguments =
+            r#"{\"description\":\"part\",\"prompt\":\"Do this part.\",\"subagent_type\":\"explore\"}"#;
+        format!(
+            r#"{{"index":{number},"id":"call_{number}","type":"function","function":{{"name":"Agent","arguments":"{arguments}"}}}}"#
+        )
+    };
+    let calls: Vec<String> = (0..count).map(call).collect();
+    events(&format!(r#"{{"tool_calls":[{}]}}"#, calls.join(",")), "{}", "tool_calls")
 }
 
 /// The five events of a short answer.

@@ -1,7 +1,7 @@
 //! The skills that are run: written as a person would write them, small, into throw-away directories.
 
 use crate::BenchError;
-use fugato_runtime::tools::{Access, specs};
+use fugato_runtime::tools::{Access, comes_with_a_kind, specs};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs;
@@ -96,6 +96,7 @@ fn sub_skill(dir: &Path, name: &str, text: &str) -> Result<(), BenchError> {
 pub fn write_tools(file: &Path) -> Result<(), BenchError> {
     let tools: Vec<Value> = specs(Access::ReadWrite)
         .iter()
+        .filter(|tool| !comes_with_a_kind(&tool.name))
         .map(|tool| {
             json!({"type": "function", "function": {"name": tool.name, "description": tool.description,
                 "parameters": tool.parameters}})

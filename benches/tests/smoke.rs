@@ -34,7 +34,9 @@ fn every_scenario_measures_something_and_says_what() {
     }
     for figure in &figures {
         assert!(figure.median.is_finite() && figure.samples > 0, "{figure:?}");
-        assert!(figure.ratio.is_none_or(|ratio| ratio > 0.0), "{figure:?}");
+        // Four agents weigh less than what one process differs from the next.
+        let may_be_nothing = figure.unit == "KiB";
+        assert!(figure.ratio.is_none_or(|ratio| ratio > 0.0 || may_be_nothing), "{figure:?}");
     }
     assert_eq!(table(&figures).lines().count(), figures.len() + 1);
     assert_eq!(document(&figures)["figures"].as_array().unwrap().len(), figures.len());

@@ -105,7 +105,10 @@ fn a_skill_installed_a_moment_ago_does_not_make_the_doctor_worry() {
     env.write("fugato.toml", "model = \"echo\"\n");
     env.fugato("skill add src/tool").exits(0);
     let findings = env.fugato("doctor --json").exits(0).json()["findings"].as_array().unwrap().clone();
-    assert!(findings.iter().all(|finding| finding["health"] == "ok"), "{findings:?}");
+    // What this machine can do is another matter: as root, a browser has no sandbox of its own.
+    let of_skills = ["home", "state", "skills", "index", "stages", "exports", "model"];
+    let healthy = |name: &str| findings.iter().any(|found| found["name"] == name && found["health"] == "ok");
+    assert!(of_skills.into_iter().all(healthy), "{findings:?}");
 }
 
 #[test]

@@ -75,7 +75,7 @@ impl Config {
 
 /// Why a setting counts only in the person's own file.
 pub fn only_yours(key: &str) -> (Code, Words) {
-    if Setting::find(key).is_some() {
+    if key.starts_with("sandbox.") || key.starts_with("permissions.") {
         let why = words!(
             "a file that comes with a project must not give its commands more than you did",
             "随项目而来的文件不能赋予命令超出您许可的权限"

@@ -24,7 +24,7 @@ pub(super) fn of(agent: &AgentState, run: &Run) -> Arc<[ToolSpec]> {
     specs.push(ask_user());
     match &agent.rights {
         // Without kinds of agents there is nobody to delegate to, and the set is the one every agent has had.
-        None => specs.retain(|spec| !is_for_kinds(&spec.name)),
+        None => specs.retain(|spec| !tools::comes_with_a_kind(&spec.name)),
         Some(rights) => {
             let types: Vec<AgentType> = run.spec.types.values().map(|kind| (**kind).clone()).collect();
             specs.push(agent_tool(&types));
@@ -33,11 +33,6 @@ pub(super) fn of(agent: &AgentState, run: &Run) -> Arc<[ToolSpec]> {
         }
     }
     specs.into()
-}
-
-/// Tools that come with a kind of agent: every model would be told of thirty tools that most tasks do not need.
-fn is_for_kinds(tool: &str) -> bool {
-    tool.starts_with("browser-") || tool.starts_with("canvas-")
 }
 
 fn submit_result() -> ToolSpec {

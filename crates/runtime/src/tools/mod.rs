@@ -145,6 +145,11 @@ pub fn specs(access: Access) -> Vec<ToolSpec> {
     Tool::all().filter(|tool| tool.is_for(access)).map(Tool::spec).collect()
 }
 
+/// Tools that only agents of a kind are told of: no model needs to read about thirty tools that most tasks do without.
+pub fn comes_with_a_kind(tool: &str) -> bool {
+    tool.starts_with("browser-") || tool.starts_with("canvas-")
+}
+
 /// `None`: there is no such tool.
 pub fn class_of(tool: &str) -> Option<EffectClass> {
     Tool::named(tool).map(|tool| tool.class)
