@@ -81,9 +81,14 @@ impl Places {
         }
     }
 
-    /// The nearest ancestor that holds a `.git`, else the working directory.
+    /// The repository around the working directory, else the working directory.
     pub fn project_root(&self) -> &Path {
-        self.cwd.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(&self.cwd)
+        self.cwd.ancestors().find(|dir| is_repository(dir)).unwrap_or(&self.cwd)
+    }
+
+    /// Whether the working directory lies in a repository.
+    pub fn is_in_a_repository(&self) -> bool {
+        self.cwd.ancestors().any(is_repository)
     }
 
     /// The persistent index of discovery.
@@ -105,6 +110,24 @@ impl Places {
     }
 }
 
+/// A directory with a `.git`, unless everybody may write to it, as to `/tmp`: whoever puts a `.git` there would decide for all
+/// projects below it.
+pub(crate) fn is_repository(dir: &Path) -> bool {
+    dir.join(".git").exists() && !is_everybodys(dir)
+}
+
+#[cfg(unix)]
+fn is_everybodys(dir: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    const STICKY_AND_OPEN: u32 = 0o1002;
+    std::fs::metadata(dir).is_ok_and(|dir| dir.permissions().mode() & STICKY_AND_OPEN == STICKY_AND_OPEN)
+}
+
+#[cfg(not(unix))]
+fn is_everybodys(_dir: &Path) -> bool {
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +136,21 @@ mod tests {
         Places::from_env("/projects/项目".into(), |name| {
             vars.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
         })
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_repository_that_anybody_could_have_made_is_none() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let temp = tempfile::tempdir().unwrap();
+        let project = temp.path().join("a/b");
+        std::fs::create_dir_all(&project).unwrap();
+        std::fs::create_dir(temp.path().join(".git")).unwrap();
+        let places = Places { home: "/f".into(), user_home: None, cwd: project.clone() };
+        assert_eq!(places.project_root(), temp.path());
+        std::fs::set_permissions(temp.path(), std::fs::Permissions::from_mode(0o1777)).unwrap();
+        assert_eq!(places.project_root(), project);
+        assert!(!places.is_in_a_repository());
     }
 
     #[test]

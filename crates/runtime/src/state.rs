@@ -3,6 +3,7 @@
 //! Reads what git wrote (`.git`, `commondir`) without running git. Creates nothing.
 
 use crate::Places;
+use crate::places::is_repository;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,9 @@ pub fn project_slug(cwd: &Path) -> String {
 
 /// The git common directory of a directory that has a `.git`.
 fn common_dir(dir: &Path) -> Option<PathBuf> {
+    if !is_repository(dir) {
+        return None;
+    }
     let dot_git = dir.join(".git");
     let kind = fs::metadata(&dot_git).ok()?;
     if kind.is_dir() {

@@ -66,8 +66,7 @@ pub fn run(args: &GoArgs, app: &mut App) -> Outcome {
     let mut types = kinds(args, &started.model, app)?;
     let main_type = host_type(args.agent_host);
     types.extend(main_type.clone());
-    let is_repository = app.places.cwd.ancestors().any(|dir| dir.join(".git").exists());
-    let setting = if is_repository { Setting::Project } else { Setting::Global };
+    let setting = if app.places.is_in_a_repository() { Setting::Project } else { Setting::Global };
     let task = Task { text, types, main_type: main_type.map(|kind| kind.name), setting };
     let spec = plan_task(task, &started);
     let world = world_of_spec(&spec, models, &args.how.sandbox, app);

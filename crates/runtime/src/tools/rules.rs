@@ -43,7 +43,7 @@ impl Rules {
     /// The rules of the repository around a root, without those of the root itself.
     pub fn around(root: &Path) -> Self {
         let Ok(root) = root.canonicalize() else { return Self::default() };
-        let Some(top) = root.ancestors().take(MAX_ABOVE).find(|dir| dir.join(".git").exists()) else {
+        let Some(top) = root.ancestors().take(MAX_ABOVE).find(|dir| crate::places::is_repository(dir)) else {
             return Self::default();
         };
         let above = root.ancestors().skip(1).take_while(|dir| dir.starts_with(top));

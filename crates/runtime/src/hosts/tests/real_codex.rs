@@ -8,8 +8,10 @@ use serde_json::json;
 const KEY: &str = "sk-dummy-of-a-test";
 
 pub(super) fn codex(room: &Room, address: &str, prompt: &str) -> HostTask {
+    // What Codex guards in a directory it makes there first, and the one for temporary files belongs to all tests.
     let settings = format!(
-        "model_provider = \"mock\"\nmodel = \"mock-1\"\n[analytics]\nenabled = false\n[model_providers.mock]\nname = \"mock\"\n\
+        "model_provider = \"mock\"\nmodel = \"mock-1\"\n[analytics]\nenabled = false\n\
+         [sandbox_workspace_write]\nexclude_slash_tmp = true\nexclude_tmpdir_env_var = true\n[model_providers.mock]\nname = \"mock\"\n\
          base_url = \"{address}/v1\"\nwire_api = \"responses\"\nenv_key = \"OPENAI_API_KEY\"\nrequest_max_retries = 1\nstream_max_retries = 1\n"
     );
     std::fs::write(room.path("codex/config.toml"), settings).unwrap();
