@@ -10,7 +10,7 @@ use crate::printer::{paint, style};
 use crate::render::{Cell, Table};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_engine::{Event, EventKind, Outcome as Ended, Run};
+use fugato_engine::{Asked, Event, EventKind, Outcome as Ended, Run};
 use fugato_model::{Exit, Lang, Words, escape_for_terminal, words};
 use fugato_runtime::store::{RunRow, RunStatus};
 use std::collections::BTreeMap;
@@ -84,11 +84,21 @@ pub fn next(id: &str, status: &str, run: &Run) -> Option<String> {
     Some(match (status, &run.ended) {
         ("interrupted" | "paused", _) => format!("fugato resume {id}"),
         ("running", _) => format!("fugato events {id} -f"),
-        ("awaiting_input", _) => format!("fugato answer {id} TEXT"),
+        ("awaiting_input", _) => answering(run, "TEXT"),
         (_, Some((Ended::BudgetExhausted, ..))) => format!("fugato resume {id} {} N", raising(run)),
         (_, Some((Ended::Failed | Ended::Aborted, ..))) => rerun_hint(run),
         _ => format!("fugato trace {id}"),
     })
+}
+
+/// The command that answers the oldest open question; `text` stands for what a person would write.
+pub fn answering(run: &Run, text: &str) -> String {
+    let id = &run.spec.id;
+    let oldest = run.open_questions().next();
+    match oldest.map(|(_, question)| &question.about) {
+        Some(Asked::Permission { .. }) => format!("fugato approve {id} [--always | --deny {text}]"),
+        _ => format!("fugato answer {id} {text}"),
+    }
 }
 
 /// How to go on after a failure: from the first phase that did not complete.
