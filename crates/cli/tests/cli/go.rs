@@ -111,7 +111,7 @@ fn four_work_at_once_and_the_fifth_waits_in_a_queue_that_is_seen() {
 fn patient(task: &str, answers_at: u32) -> [Value; 2] {
     let read = tool("Read", json!({"path": "a.txt"}));
     [
-        json!({"when": {"task": task, "step": answers_at}, "reply": "the answer"}),
+        json!({"when": {"task": task, "step": answers_at}, "reply": "forty-two"}),
         json!({"when": {"task": task}, "reply": "so far", "tools": [read]}),
     ]
 }
@@ -137,7 +137,7 @@ fn a_kind_has_its_steps_and_the_last_is_for_an_answer() {
                 (&json!(state), Some(answers_at.min(steps).into())),
                 "{kind} {answers_at}: {said}"
             );
-            let has_answer = said.contains("the answer");
+            let has_answer = said.contains("forty-two");
             assert_eq!(has_answer, answers_at <= steps, "{said}");
         }
     }
@@ -151,7 +151,7 @@ fn a_master_has_two_hundred_steps() {
         model(&env, &patient("whole", answers_at));
         let ran = go(&env, &["--jsonl"]);
         assert_eq!(lines(&ran.stdout, "model.answered").count(), asked, "{}", ran.stderr);
-        assert_eq!(ran.stdout.contains("the answer"), answers_at <= 200);
+        assert_eq!(ran.stdout.contains("forty-two"), answers_at <= 200);
     }
 }
 
@@ -184,11 +184,10 @@ fn wrong_calls_are_answered_with_what_would_be_right() {
     let env = env();
     let no_prompt = json!({"name": "Agent", "arguments": {"description": "x"}});
     let nobody = tool("SendMessage", json!({"to": "browser-9", "message": "x"}));
-    let wrong = json!({"name": "Agent", "arguments": [1, 2]});
     model(
         &env,
         &[
-            json!({"when": {"step": 1}, "tools": [agent("browsr", "look"), no_prompt, nobody, tool("SendMessage", json!({"to": "main", "message": "x"})), wrong]}),
+            json!({"when": {"step": 1}, "tools": [agent("browsr", "look"), no_prompt, nobody, tool("SendMessage", json!({"to": "main", "message": "x"}))]}),
             json!({"reply": "done"}),
         ],
     );
@@ -204,7 +203,7 @@ fn wrong_calls_are_answered_with_what_would_be_right() {
     assert!(results[1].0.contains("`prompt` is missing"), "{results:?}");
     assert!(results[2].0.contains("there is no agent `browser-9`; there are: main"), "{results:?}");
     assert!(results[3].0.contains("that is you"), "{results:?}");
-    assert!(results.len() == 5 && results.iter().all(|(_, is_error)| *is_error), "{results:?}");
+    assert!(results.len() == 4 && results.iter().all(|(_, is_error)| *is_error), "{results:?}");
 }
 
 #[test]

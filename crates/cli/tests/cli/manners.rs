@@ -105,7 +105,9 @@ fn a_skill_installed_a_moment_ago_does_not_make_the_doctor_worry() {
     env.write("fugato.toml", "model = \"echo\"\n");
     env.fugato("skill add src/tool").exits(0);
     let findings = env.fugato("doctor --json").exits(0).json()["findings"].as_array().unwrap().clone();
-    assert!(findings.iter().all(|finding| finding["health"] == "ok"), "{findings:?}");
+    // Of a browser's own sandbox, which root does not have, it rightly warns.
+    let mut others = findings.iter().filter(|finding| finding["name"] != "browser");
+    assert!(others.all(|finding| finding["health"] == "ok"), "{findings:?}");
 }
 
 #[test]

@@ -130,7 +130,7 @@ async fn a_dead_page_and_a_dead_browser_are_noticed_and_replaced() {
     let left = std::fs::read_dir(&project.context.scratch).unwrap().flatten();
     let left: Vec<_> = left
         .map(|entry| entry.file_name())
-        .filter(|name| name.to_string_lossy().starts_with("chromium-"))
+        .filter(|name| name.to_string_lossy().starts_with("fugato-chromium-"))
         .collect();
     assert!(left.is_empty(), "{left:?}");
 }
