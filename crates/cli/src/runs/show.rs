@@ -12,6 +12,7 @@ use clap::Args;
 use clap_complete::ArgValueCandidates;
 use fugato_engine::{Asked, Event, EventKind, Outcome as Ended, Run};
 use fugato_model::{Exit, Lang, Words, escape_for_terminal, words};
+use fugato_runtime::runs::is_task;
 use fugato_runtime::store::{RunRow, RunStatus};
 use std::collections::BTreeMap;
 
@@ -147,10 +148,13 @@ fn head(row: &RunRow, run: &Run, status: &str, app: &mut App) -> Result<(), CliE
     };
     field(words!("run", "运行"), Cell::styled(style::NAME, &row.id));
     field(words!("status", "状态"), Cell::styled(look(status), format!("{status}  {reason}").trim_end()));
-    field(
-        words!("skill", "技能"),
-        Cell::new(format!("{}{digest}  {}", run.spec.skill.name, run.spec.skill.dir)),
-    );
+    match run.spec.single.as_deref().filter(|_| is_task(&run.spec)) {
+        Some(task) => field(words!("task", "任务"), Cell::new(on_one_line(task))),
+        None => field(
+            words!("skill", "技能"),
+            Cell::new(format!("{}{digest}  {}", run.spec.skill.name, run.spec.skill.dir)),
+        ),
+    }
     let arguments = run.spec.context.get("ARGUMENTS").and_then(|value| value.as_str()).unwrap_or_default();
     if !arguments.is_empty() {
         field(words!("arguments", "参数"), Cell::new(arguments));
@@ -195,9 +199,24 @@ fn nodes(events: &[Event], run: &Run, app: &mut App) -> Result<(), CliError> {
     table.print(&mut app.out)
 }
 
+/// A long task is read in the log.
+fn on_one_line(task: &str) -> String {
+    const SHOWN: usize = 200;
+    let words = task.split_whitespace().collect::<Vec<_>>().join(" ");
+    let cut: String = words.chars().take(SHOWN).collect();
+    if cut.len() < words.len() { format!("{cut}…") } else { cut }
+}
+
 fn variables(run: &Run, app: &mut App) -> Result<(), CliError> {
+    // A task has no variables but those every run begins with, unless somebody set one.
+    let is_usual = |name: &str| ["ARGUMENTS", "TARGET_DATE", "TODAY", "TODAY_ZONE"].contains(&name);
+    let is_shown = |name: &str| !is_task(&run.spec) || !is_usual(name);
+    let shown: Vec<_> = run.variables.iter().filter(|(name, _)| is_shown(name)).collect();
+    if shown.is_empty() {
+        return Ok(());
+    }
     app.out.line("")?;
-    for (name, value) in &run.variables {
+    for (name, value) in shown {
         app.out.line(format!("{} = {}", paint(style::BOLD, name), short(value)))?;
     }
     Ok(())

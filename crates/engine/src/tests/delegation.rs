@@ -408,20 +408,20 @@ fn a_person_can_be_the_one_who_does_the_work() {
     replays(&world);
 }
 
-fn guarded(mode: crate::permission::Mode, deny: &[&str]) -> World {
-    let rules = crate::permission::Rules {
+fn guarded(mode: permission::Mode, deny: &[&str]) -> World {
+    let rules = permission::Rules {
         mode,
         deny: deny.iter().map(|rule| rule.parse().unwrap()).collect(),
         ..Default::default()
     };
-    let permissions = crate::permission::Permissions { rules, project: "/p".into(), home: None };
+    let permissions = permission::Permissions { rules, project: "/p".into(), home: None };
     World::new(RunSpec { single: Some("x".into()), types: kinds(), permissions, ..spec(Vec::new()) }).go()
 }
 
 #[test]
 fn a_call_that_must_be_allowed_waits_for_a_person_however_long() {
     let bash = |command: &str| ("Bash", json!({"command": command}));
-    let mut world = guarded(crate::permission::Mode::Ask, &[]);
+    let mut world = guarded(permission::Mode::Ask, &[]);
     world.complete(main_step(1), calls(&[bash("make"), ("Read", json!({"path": "a"}))]));
     let read = EffectKey::Tool { agent: 0, step: 1, index: 1 };
     world.complete(read, Completion::Tool { content: "text".into(), is_error: false, used: None });
@@ -444,7 +444,7 @@ fn a_call_that_must_be_allowed_waits_for_a_person_however_long() {
 
 #[test]
 fn a_call_that_a_rule_forbids_is_not_made_and_the_rule_is_named() {
-    let mut world = guarded(crate::permission::Mode::Default, &["Bash(rm:*)"]);
+    let mut world = guarded(permission::Mode::Default, &["Bash(rm:*)"]);
     world.complete(main_step(1), calls(&[("Bash", json!({"command": "ls && rm -rf x"}))]));
     assert!(refusal(&world).contains("by the rule `Bash(rm:*)`"), "{}", refusal(&world));
     assert!(world.run.questions.is_empty());
@@ -452,14 +452,14 @@ fn a_call_that_a_rule_forbids_is_not_made_and_the_rule_is_named() {
 
 #[test]
 fn a_rule_may_forbid_a_kind_of_agent_or_have_a_person_asked() {
-    let mut world = guarded(crate::permission::Mode::DontAsk, &["Agent(explore)"]);
+    let mut world = guarded(permission::Mode::DontAsk, &["Agent(explore)"]);
     world.complete(main_step(1), calls(&[delegate("explore", "look"), delegate("general-purpose", "do")]));
     assert_eq!(live(&world), ["main", "general-purpose-1"], "starting an agent changes nothing by itself");
     world.complete(model_of(1, 1), says("done"));
     assert!(refusal(&world).contains("by the rule `Agent(explore)`"), "{}", refusal(&world));
 
-    let rules = crate::permission::Rules { ask: vec!["Agent".parse().unwrap()], ..Default::default() };
-    let permissions = crate::permission::Permissions { rules, project: "/p".into(), home: None };
+    let rules = permission::Rules { ask: vec!["Agent".parse().unwrap()], ..Default::default() };
+    let permissions = permission::Permissions { rules, project: "/p".into(), home: None };
     let spec = RunSpec { single: Some("x".into()), types: kinds(), permissions, ..spec(Vec::new()) };
     let mut world = World::new(spec).go();
     world.complete(main_step(1), calls(&[delegate("explore", "look"), delegate("explore", "not there")]));
