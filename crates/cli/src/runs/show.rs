@@ -1,7 +1,7 @@
 //! `fugato runs show`: one run on one page, and what to type next.
 
 use super::listing::look;
-use super::reporter::{cost_words, duration, short};
+use super::reporter::{asked, cost_words, duration, short};
 use super::summary::raising;
 use super::{find, open, reader};
 use crate::app::App;
@@ -11,7 +11,7 @@ use crate::render::{Cell, Table};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use fugato_engine::{Asked, Event, EventKind, Outcome as Ended, Run};
-use fugato_model::{Exit, Lang, Words, escape_for_terminal, words};
+use fugato_model::{Exit, Lang, Words, words};
 use fugato_runtime::runs::is_task;
 use fugato_runtime::store::{RunRow, RunStatus};
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ pub fn run(args: &ShowArgs, app: &mut App) -> Outcome {
     variables(&run, app)?;
     let open_questions = (0u32..).zip(&run.questions).filter(|(_, question)| question.answer.is_none());
     for (number, question) in open_questions {
-        let text = escape_for_terminal(&question.text).into_owned();
+        let text = asked(question.about, &question.text, &run, app.out.lang);
         app.out.line(format!("{} {text}  (#{number})", paint(style::WARN, "?")))?;
     }
     if let Some(next) = next {
@@ -60,7 +60,8 @@ fn agents(run: &Run, app: &mut App) -> Result<(), CliError> {
     for agent in &view.agents {
         let name = if agent.parent.is_some() { format!("↳ {}", agent.id) } else { agent.id.clone() };
         let (steps, used) = (agent.steps, super::estimate::tokens(agent.spent.tokens()));
-        let took = words!("{steps} steps · {used} tokens", "{steps} 步 · {used} 词元");
+        let s = if steps == 1 { "" } else { "s" };
+        let took = words!("{steps} step{s} · {used} tokens", "{steps} 步 · {used} 词元");
         table.row([
             Cell::styled(style::NAME, name),
             Cell::styled(look(agent.status), agent.status),

@@ -315,7 +315,10 @@ fn a_person_has_a_finished_subagent_go_on_while_the_run_waits() {
 #[test]
 fn a_run_of_go_is_begun_again_with_its_task_kinds_and_limits() {
     let env = env();
-    env.write(".claude/agents/校对员.md", "---\nname: 校对员\ndescription: 校对文字。\ntools: Read\n---\n你校对文字。\n");
+    env.write(
+        ".claude/agents/校对员.md",
+        "---\nname: 校对员\ndescription: 校对文字。\ntools: Read\n---\n你校对文字。\n",
+    );
     env.skill("go", "name: go\ndescription: Another thing of this name. Use never.");
     model(
         &env,

@@ -51,7 +51,14 @@ fn three_browsers_at_once_look_at_three_sites_and_the_master_compares() {
     let here = format!("127.0.0.1:{}", server.port());
     let env = example("three-sites", |text| text.replace("127.0.0.1:8417", &here));
     let mut command = env.command();
-    command.args(["go", "Where is Tieguanyin cheapest?", "--model", "script:../model.yaml", "--no-input", "--jsonl"]);
+    command.args([
+        "go",
+        "Where is Tieguanyin cheapest?",
+        "--model",
+        "script:../model.yaml",
+        "--no-input",
+        "--jsonl",
+    ]);
     let output = command.env("FUGATO_WEB_ALLOW", &here).output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
@@ -61,15 +68,23 @@ fn three_browsers_at_once_look_at_three_sites_and_the_master_compares() {
     assert_eq!(kinds(&said), ["browser"; 3]);
     // They were at work at the same time, and what the master says is what their pages said.
     let position = |kind: &str| said.lines().position(|line| line.contains(kind)).unwrap();
-    let last_start =
-        said.lines().enumerate().filter(|(_, line)| line.contains("\"data-sub-agent-start\"")).last().unwrap().0;
+    let last_start = said
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| line.contains("\"data-sub-agent-start\""))
+        .last()
+        .unwrap()
+        .0;
     assert!(last_start < position("data-sub-agent-end"));
     let ends: Vec<Value> = lines(&said, "data-sub-agent-end").collect();
     for price in [12.9, 14.2, 15.0] {
         assert!(ends.iter().any(|end| end["data"]["output"]["Tieguanyin"] == price), "{ends:?}");
     }
     let seen: String = lines(&said, "tool.completed").map(|line| line["content"].to_string()).collect();
-    assert!(["14.20", "Tieguanyin: 15.00 for 100 g", "Tieguanyin：12.90"].iter().all(|text| seen.contains(text)), "{seen}");
+    assert!(
+        ["14.20", "Tieguanyin: 15.00 for 100 g", "Tieguanyin：12.90"].iter().all(|text| seen.contains(text)),
+        "{seen}"
+    );
     let result = lines(&said, "run.ended").next().unwrap();
     assert!(result["result"].as_str().unwrap().contains("cheapest at 夜市茶铺: 12.90"), "{result}");
     assert!(server.requests().len() >= 3);
@@ -78,7 +93,12 @@ fn three_browsers_at_once_look_at_three_sites_and_the_master_compares() {
 #[test]
 fn figures_become_charts_and_a_report() {
     let env = example("report", |text| text);
-    let ran = env.run(["go", "Write a report on the sales of 2025 from sales.csv, with charts", "--model", "script:../model.yaml"]);
+    let ran = env.run([
+        "go",
+        "Write a report on the sales of 2025 from sales.csv, with charts",
+        "--model",
+        "script:../model.yaml",
+    ]);
     ran.exits(0).says(&["data-analyst-1", "doc-editor-1", "The report is report.md"]);
     let report = env.read("report.md");
     assert!(report.contains("charts/by-month.svg") && report.contains("51,984.75"), "{report}");
@@ -93,7 +113,9 @@ fn figures_become_charts_and_a_report() {
 fn an_outline_becomes_a_canvas_and_its_picture() {
     let env = example("canvas", |text| text);
     let task = "Turn outline.md into a canvas I can show the team";
-    env.run(["go", task, "--model", "script:../model.yaml"]).exits(0).says(&["canvas-designer-1", "release.canvas"]);
+    env.run(["go", task, "--model", "script:../model.yaml"])
+        .exits(0)
+        .says(&["canvas-designer-1", "release.canvas"]);
     let canvas: Value = serde_json::from_str(&env.read("release.canvas")).unwrap();
     assert!(canvas["nodes"].as_array().unwrap().len() > 8 && env.read("release.svg").contains("更新说明"));
     keep(&env, &["release.svg"]);

@@ -14,7 +14,7 @@ fn start(env: &TestEnv, args: &[&str]) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-fn waits_for(what: &str, mut is_there: impl FnMut() -> bool) {
+pub fn waits_for(what: &str, mut is_there: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_there() {
         assert!(began.elapsed() < Duration::from_secs(90), "{what}: nothing came");
@@ -51,7 +51,8 @@ fn worker(task: &str, command: &str) -> [Value; 2] {
 #[test]
 fn after_kill_9_finished_subagents_stay_finished_and_every_stream_ends() {
     let env = env();
-    let slow = "echo began >> counter.txt; while [ ! -e go.txt ]; do sleep 0.05; done; echo ended >> counter.txt";
+    let slow =
+        "echo began >> counter.txt; while [ ! -e go.txt ]; do sleep 0.05; done; echo ended >> counter.txt";
     let mut rules = worker("quick", "echo quick >> counter.txt").to_vec();
     rules.extend(worker("slow one", slow));
     rules.extend(worker("slow two", slow));
@@ -126,8 +127,8 @@ fn a_time_budget_ends_a_tree_and_its_processes_with_an_end_for_every_stream() {
     let ran = go(&env, &["--concurrent", "8", "--budget-time", "6s", "--jsonl"]);
     assert_ne!(ran.code, 0);
     let starts = lines(&ran.stdout, "data-sub-agent-start").count();
-    let ends = lines(&ran.stdout, "data-sub-agent-end").count()
-        + lines(&ran.stdout, "data-sub-agent-error").count();
+    let ends =
+        lines(&ran.stdout, "data-sub-agent-end").count() + lines(&ran.stdout, "data-sub-agent-error").count();
     assert_eq!((starts, ends), (8, 8));
     waits_for("nobody is left", || left(&env).is_empty());
 }

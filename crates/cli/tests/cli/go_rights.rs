@@ -28,7 +28,9 @@ fn a_person_allows_once_allows_always_and_denies_with_a_reason() {
     go(&env, &[]).exits(6).says(&["May `coder-1` run this?", "echo once", "fugato approve"]);
     let id = newest(&env);
     assert!(!env.project().join("log.txt").exists());
-    env.fugato("runs show").exits(0).says(&["fugato approve"]);
+    let shown = env.fugato("runs show").exits(0);
+    shown.says(&["fugato approve", "(by the permission mode `ask`)\n  Bash: echo once >> log.txt"]);
+    env.fugato("runs show --lang zh").exits(0).says(&["允许 `coder-1` 执行吗？\n  Bash: echo once"]);
     env.run(["answer", &id, "perhaps"]).exits(7).says(&["allow, always, deny"]);
     env.run(["approve", &id]).exits(6).says(&["echo made"]);
     assert_eq!(env.read("log.txt"), "once\n");
@@ -38,6 +40,43 @@ fn a_person_allows_once_allows_always_and_denies_with_a_reason() {
     assert_eq!(env.read("log.txt"), "once\nmade\nmade\n");
     assert!(events(&env).contains("the operator does not allow it: not on this machine"));
     env.run(["approve", &id]).exits(7);
+}
+
+#[test]
+fn an_approval_reaches_the_process_that_works_on_the_run() {
+    let env = env();
+    std::fs::write(
+        env.home().join("config.toml"),
+        "[permissions]\nmode = \"ask\"\nallow = [\"Bash(sh wait.sh)\"]\n",
+    )
+    .unwrap();
+    env.write("wait.sh", "while [ ! -e go.txt ]; do sleep 0.05; done\n");
+    let bash = |command: &str| tool("Bash", json!({"command": command}));
+    model(
+        &env,
+        &[
+            json!({"when": {"task": "busy", "step": 1}, "tools": [bash("sh wait.sh")]}),
+            json!({"when": {"task": "asks", "step": 1}, "tools": [bash("echo made > made.txt")]}),
+            json!({"when": {"tool_result": "Bash"}, "reply": "mine"}),
+            json!({"when": {"step": 1}, "tools": [agent("coder", "busy"), agent("coder", "asks")]}),
+            json!({"when": {"tool_result": "Agent"}, "reply": "all of it"}),
+        ],
+    );
+    let mut command = env.command();
+    command.args(["go", "x", "--model", "script:model.yaml", "--no-input"]);
+    let mut owner =
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let is_asked = || {
+        let ran = env.fugato("events --jsonl --type input.requested");
+        ran.code == 0 && ran.stdout.contains("echo made")
+    };
+    crate::go_faults::waits_for("a question", is_asked);
+    assert!(!env.project().join("made.txt").exists());
+    env.fugato("approve").exits(0).says(&["recorded; the run goes on"]);
+    crate::go_faults::waits_for("the allowed call", || env.project().join("made.txt").exists());
+    env.write("go.txt", "");
+    assert!(owner.wait().unwrap().success());
+    assert!(results(&env).iter().all(|(said, is_error)| !is_error && said.contains("mine")));
 }
 
 #[test]
@@ -59,7 +98,12 @@ fn a_subagent_works_in_the_masters_directories_and_sees_the_masters_skills() {
         "---\nname: blind\ndescription: Sees no skill.\nskills: []\n---\nYou see none.\n",
     );
     let list = tool("skill_list", json!({}));
-    let place = |name: &str| tool("Bash", json!({"command": format!("pwd; echo from-{name} >> $TMPDIR/shared; cat $TMPDIR/shared")}));
+    let place = |name: &str| {
+        tool(
+            "Bash",
+            json!({"command": format!("pwd; echo from-{name} >> $TMPDIR/shared; cat $TMPDIR/shared")}),
+        )
+    };
     model(
         &env,
         &[
@@ -75,7 +119,8 @@ fn a_subagent_works_in_the_masters_directories_and_sees_the_masters_skills() {
     let events = events(&env);
     let said = |agent: u64, tool: u64| {
         let mut lines = lines(&events, "tool.completed").chain(lines(&events, "tool.refused"));
-        let line = lines.find(|line| line["agent"] == agent && line["index"] == tool && line["step"] == 1).unwrap();
+        let line =
+            lines.find(|line| line["agent"] == agent && line["index"] == tool && line["step"] == 1).unwrap();
         line["content"].as_str().or_else(|| line["reason"].as_str()).unwrap().to_owned()
     };
     let (master, sub) = (said(0, 0), said(1, 1));
@@ -147,7 +192,14 @@ fn keys_are_in_no_output_of_a_tree_of_agents() {
     run(&["go", &task, "--model", "script:model.yaml", "--no-input", "--jsonl", "--stream"]);
     run(&["go", &task, "--model", "script:model.yaml", "--no-input"]);
     let id = newest(&env);
-    for args in [vec!["runs", "show"], vec!["trace", "--deep"], vec!["events"], vec!["events", "--jsonl"], vec!["replay", "--instant"], vec!["cost"]] {
+    for args in [
+        vec!["runs", "show"],
+        vec!["trace", "--deep"],
+        vec!["events"],
+        vec!["events", "--jsonl"],
+        vec!["replay", "--instant"],
+        vec!["cost"],
+    ] {
         run(&args);
     }
     run(&["runs", "export", &id, "-"]);

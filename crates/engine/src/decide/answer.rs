@@ -82,7 +82,8 @@ fn permission(recorder: &mut Recorder<'_>, question: u32, answer: &str, at: Call
     };
     let call = recorder.run.call_of(at);
     recorder.emit(EventKind::InputAnswered { question, answer: word });
-    if let Some(call) = call.as_ref().filter(|call| allows && [DELEGATE, SEND].contains(&call.name.as_str())) {
+    if let Some(call) = call.as_ref().filter(|call| allows && [DELEGATE, SEND].contains(&call.name.as_str()))
+    {
         super::delegate::called(recorder, at, call);
         return Ok(());
     }
