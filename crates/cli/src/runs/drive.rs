@@ -153,13 +153,13 @@ fn can_ask(app: &App, watching: &Watching) -> bool {
 }
 
 fn waiting(run: &Run, exit: Exit, app: &mut App) -> Outcome {
-    let id = run.spec.id.clone();
     if app.out.json {
         app.out.json(&document(run, app.out.lang))?;
     } else {
+        let (en, zh) = (super::show::answering(run, "TEXT"), super::show::answering(run, "内容"));
         app.out.note(&words!(
-            "waiting for an answer. Answer now, tomorrow, from anywhere: fugato answer {id} TEXT",
-            "等待回答。随时可以回答：fugato answer {id} 内容"
+            "waiting for an answer. Answer now, tomorrow, from anywhere: {en}",
+            "等待回答。随时可以回答：{zh}"
         ));
     }
     Ok(exit)

@@ -9,10 +9,12 @@ use crate::app::{App, SkillSelection};
 use crate::error::{CliError, Outcome};
 use crate::policy::AgentView;
 use clap::Args;
-use fugato_engine::{AgentType, Executor, Limits, Setting};
+use fugato_engine::{AgentType, Executor, Limits, Rate, Setting};
 use fugato_model::words;
 use fugato_runtime::agents::model_for;
+use fugato_runtime::models::Models;
 use fugato_runtime::runs::{MASTER_STEPS, Session, Started, Task, plan_task};
+use std::collections::BTreeMap;
 
 /// Give a task to a master agent.
 #[derive(Debug, Args)]
@@ -53,9 +55,10 @@ pub fn run(args: &GoArgs, app: &mut App) -> Outcome {
     };
     let visible = skills::visible(&args.view, &args.selection, app)?;
     let before = Limits { steps: MASTER_STEPS, ..Limits::default() };
+    let mut types = kinds(args, &model, app)?;
     let started = Started {
         permissions: super::confine::permissions(app)?,
-        rates: models.rate(&model).map(|rate| (model.clone(), rate)).into_iter().collect(),
+        rates: rates(&model, types.iter(), &models),
         model,
         limits: args.how.limits(&before)?,
         catalog: visible.catalog,
@@ -63,11 +66,9 @@ pub fn run(args: &GoArgs, app: &mut App) -> Outcome {
         sets: super::start::sets(&args.how.sets)?,
         ..Started::default()
     };
-    let mut types = kinds(args, &started.model, app)?;
     let main_type = host_type(args.agent_host);
     types.extend(main_type.clone());
-    let setting = if app.places.is_in_a_repository() { Setting::Project } else { Setting::Global };
-    let task = Task { text, types, main_type: main_type.map(|kind| kind.name), setting };
+    let task = Task { text, types, main_type: main_type.map(|kind| kind.name), setting: setting(app) };
     let spec = plan_task(task, &started);
     let world = world_of_spec(&spec, models, &args.how.sandbox, app);
     let store = store(app)?;
@@ -80,6 +81,22 @@ pub fn run(args: &GoArgs, app: &mut App) -> Outcome {
         return detach::start(&id, &args.how.sandbox, app);
     }
     drive(app, &args.how.watching(), move |watcher| Session::create(store, spec, world, watcher))
+}
+
+/// Prices of every model that may be asked: the master's, and those that kinds of agents name.
+pub fn rates<'a>(
+    model: &str,
+    kinds: impl Iterator<Item = &'a AgentType>,
+    models: &Models,
+) -> BTreeMap<String, Rate> {
+    let own = kinds.filter(|kind| kind.executor == Executor::Model).filter_map(|kind| kind.model.as_deref());
+    let asked = own.chain([model]);
+    asked.filter_map(|model| models.rate(model).map(|rate| (model.to_owned(), rate))).collect()
+}
+
+/// In a repository the master writes the code itself.
+pub fn setting(app: &App) -> Setting {
+    if app.places.is_in_a_repository() { Setting::Project } else { Setting::Global }
 }
 
 /// The kinds of agents that are known here; what is wrong with a file is said, and the others work.

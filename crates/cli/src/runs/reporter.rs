@@ -1,8 +1,8 @@
 //! The lines of a run: one per change of state, and the orchestrator's own when a skill says `debug: true`.
 
 use crate::printer::{Printer, paint, style};
-use fugato_engine::{AfterFailure, Event, EventKind, NodeStatus, Run, Verdict, Work};
-use fugato_model::{Words, words};
+use fugato_engine::{AfterFailure, Asked, Event, EventKind, NodeStatus, Run, Verdict, Work};
+use fugato_model::{Lang, Words, words};
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -91,10 +91,10 @@ impl Reporter {
                 let agent = agent_name(run, *agent);
                 out.note(&words!("{agent} reached the limit of {limit}", "{agent} 达到 {limit} 上限"));
             }
-            EventKind::InputRequested { question, text, options, .. } => {
+            EventKind::InputRequested { question, about, text, options } => {
                 let options =
                     if options.is_empty() { String::new() } else { format!(" [{}]", options.join(" / ")) };
-                let text = escaped(&format!("{text}{options}"));
+                let text = format!("{}{}", asked(*about, text, run, out.lang), escaped(&options));
                 out.aside(&format!("{} {text}  (#{question})", paint(style::WARN, "?")));
             }
             _ => {}
@@ -235,6 +235,17 @@ impl Reporter {
         let took = self.started.get(&node).map(|since| paint(style::DIM, duration(at - since)));
         took.map(|took| format!("  {took}")).unwrap_or_default()
     }
+}
+
+/// A question as a person reads it. What is asked of a call has the call on a line of its own.
+pub fn asked(about: Asked, text: &str, run: &Run, lang: Lang) -> String {
+    let Asked::Permission { agent, .. } = about else { return escaped(text) };
+    let (question, call) = text.split_once('\n').unwrap_or((text, ""));
+    let question = match lang {
+        Lang::En => escaped(question),
+        Lang::Zh => format!("允许 `{}` 执行吗？", agent_name(run, agent)),
+    };
+    format!("{question}\n  {}", escaped(call))
 }
 
 /// Unknown cost is not 0.

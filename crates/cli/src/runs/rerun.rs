@@ -9,7 +9,7 @@ use clap::Args;
 use clap_complete::ArgValueCandidates;
 use fugato_engine::{RunSpec, SkillPin};
 use fugato_model::{Exit, words};
-use fugato_runtime::runs::{Again, Rerun, RerunError, Session, plan_rerun};
+use fugato_runtime::runs::{Again, Rerun, RerunError, Session, is_task, plan_rerun};
 use fugato_skill::Installed;
 use std::path::Path;
 use std::sync::Arc;
@@ -32,7 +32,8 @@ pub fn run(args: &RerunArgs, app: &mut App) -> Outcome {
     let reader = reader(app)?;
     let row = find(&reader, args.run.as_deref())?;
     let (events, old) = open(&reader, &row)?;
-    let skill = skill_now(&old.spec.skill, app)?;
+    // A task of `go` has no skill; one that happens to have this name is another thing.
+    let skill = if is_task(&old.spec) { None } else { skill_now(&old.spec.skill, app)? };
     let models = models(app);
     let model = match args.how.model.as_deref() {
         Some(model) => Some(model_of_run(Some(model), &models, app)?),
@@ -40,13 +41,14 @@ pub fn run(args: &RerunArgs, app: &mut App) -> Outcome {
     };
     let asked = model.clone().unwrap_or_else(|| old.spec.model.clone());
     let rerun = Rerun {
-        rates: models.rate(&asked).map(|rate| (asked, rate)).into_iter().collect(),
+        rates: super::go::rates(&asked, old.spec.types.values().map(|kind| &**kind), &models),
         installed: Arc::new(app.discover(&app.roots(&SkillSelection::default(), None)?).inventory),
         events: &events,
         from: args.from.as_deref(),
         sets: sets(&args.how.sets)?,
         model,
         limits: args.how.limits(&old.spec.limits)?,
+        setting: super::go::setting(app),
     };
     let again =
         plan_rerun(skill.as_ref(), &rerun).map_err(|error| rerun_error(&error, skill.as_ref(), &rerun))?;

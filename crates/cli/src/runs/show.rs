@@ -1,7 +1,7 @@
 //! `fugato runs show`: one run on one page, and what to type next.
 
 use super::listing::look;
-use super::reporter::{cost_words, duration, short};
+use super::reporter::{asked, cost_words, duration, short};
 use super::summary::raising;
 use super::{find, open, reader};
 use crate::app::App;
@@ -10,8 +10,9 @@ use crate::printer::{paint, style};
 use crate::render::{Cell, Table};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_engine::{Event, EventKind, Outcome as Ended, Run};
-use fugato_model::{Exit, Lang, Words, escape_for_terminal, words};
+use fugato_engine::{Asked, Event, EventKind, Outcome as Ended, Run};
+use fugato_model::{Exit, Lang, Words, words};
+use fugato_runtime::runs::is_task;
 use fugato_runtime::store::{RunRow, RunStatus};
 use std::collections::BTreeMap;
 
@@ -39,7 +40,7 @@ pub fn run(args: &ShowArgs, app: &mut App) -> Outcome {
     variables(&run, app)?;
     let open_questions = (0u32..).zip(&run.questions).filter(|(_, question)| question.answer.is_none());
     for (number, question) in open_questions {
-        let text = escape_for_terminal(&question.text).into_owned();
+        let text = asked(question.about, &question.text, &run, app.out.lang);
         app.out.line(format!("{} {text}  (#{number})", paint(style::WARN, "?")))?;
     }
     if let Some(next) = next {
@@ -59,7 +60,8 @@ fn agents(run: &Run, app: &mut App) -> Result<(), CliError> {
     for agent in &view.agents {
         let name = if agent.parent.is_some() { format!("↳ {}", agent.id) } else { agent.id.clone() };
         let (steps, used) = (agent.steps, super::estimate::tokens(agent.spent.tokens()));
-        let took = words!("{steps} steps · {used} tokens", "{steps} 步 · {used} 词元");
+        let s = if steps == 1 { "" } else { "s" };
+        let took = words!("{steps} step{s} · {used} tokens", "{steps} 步 · {used} 词元");
         table.row([
             Cell::styled(style::NAME, name),
             Cell::styled(look(agent.status), agent.status),
@@ -84,11 +86,21 @@ pub fn next(id: &str, status: &str, run: &Run) -> Option<String> {
     Some(match (status, &run.ended) {
         ("interrupted" | "paused", _) => format!("fugato resume {id}"),
         ("running", _) => format!("fugato events {id} -f"),
-        ("awaiting_input", _) => format!("fugato answer {id} TEXT"),
+        ("awaiting_input", _) => answering(run, "TEXT"),
         (_, Some((Ended::BudgetExhausted, ..))) => format!("fugato resume {id} {} N", raising(run)),
         (_, Some((Ended::Failed | Ended::Aborted, ..))) => rerun_hint(run),
         _ => format!("fugato trace {id}"),
     })
+}
+
+/// The command that answers the oldest open question; `text` stands for what a person would write.
+pub fn answering(run: &Run, text: &str) -> String {
+    let id = &run.spec.id;
+    let oldest = run.open_questions().next();
+    match oldest.map(|(_, question)| &question.about) {
+        Some(Asked::Permission { .. }) => format!("fugato approve {id} [--always | --deny {text}]"),
+        _ => format!("fugato answer {id} {text}"),
+    }
 }
 
 /// How to go on after a failure: from the first phase that did not complete.
@@ -137,10 +149,13 @@ fn head(row: &RunRow, run: &Run, status: &str, app: &mut App) -> Result<(), CliE
     };
     field(words!("run", "运行"), Cell::styled(style::NAME, &row.id));
     field(words!("status", "状态"), Cell::styled(look(status), format!("{status}  {reason}").trim_end()));
-    field(
-        words!("skill", "技能"),
-        Cell::new(format!("{}{digest}  {}", run.spec.skill.name, run.spec.skill.dir)),
-    );
+    match run.spec.single.as_deref().filter(|_| is_task(&run.spec)) {
+        Some(task) => field(words!("task", "任务"), Cell::new(on_one_line(task))),
+        None => field(
+            words!("skill", "技能"),
+            Cell::new(format!("{}{digest}  {}", run.spec.skill.name, run.spec.skill.dir)),
+        ),
+    }
     let arguments = run.spec.context.get("ARGUMENTS").and_then(|value| value.as_str()).unwrap_or_default();
     if !arguments.is_empty() {
         field(words!("arguments", "参数"), Cell::new(arguments));
@@ -185,9 +200,24 @@ fn nodes(events: &[Event], run: &Run, app: &mut App) -> Result<(), CliError> {
     table.print(&mut app.out)
 }
 
+/// A long task is read in the log.
+fn on_one_line(task: &str) -> String {
+    const SHOWN: usize = 200;
+    let words = task.split_whitespace().collect::<Vec<_>>().join(" ");
+    let cut: String = words.chars().take(SHOWN).collect();
+    if cut.len() < words.len() { format!("{cut}…") } else { cut }
+}
+
 fn variables(run: &Run, app: &mut App) -> Result<(), CliError> {
+    // A task has no variables but those every run begins with, unless somebody set one.
+    let is_usual = |name: &str| ["ARGUMENTS", "TARGET_DATE", "TODAY", "TODAY_ZONE"].contains(&name);
+    let is_shown = |name: &str| !is_task(&run.spec) || !is_usual(name);
+    let shown: Vec<_> = run.variables.iter().filter(|(name, _)| is_shown(name)).collect();
+    if shown.is_empty() {
+        return Ok(());
+    }
     app.out.line("")?;
-    for (name, value) in &run.variables {
+    for (name, value) in shown {
         app.out.line(format!("{} = {}", paint(style::BOLD, name), short(value)))?;
     }
     Ok(())

@@ -9,7 +9,7 @@ use crate::driver::stop;
 use crate::effect::EffectKey;
 use crate::event::{AgentPath, Asked, CallRef, EffectClass, EventKind, Purpose, Verdict};
 use crate::input::Completion;
-use crate::permission::Decision;
+use crate::permission::{Decision, Why};
 use crate::plan::{Access, PlanNode};
 use crate::question::Wants;
 use crate::run::{Run, permit};
@@ -159,6 +159,13 @@ fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: Too
     let has = |tool: &str| rights.as_ref().is_none_or(|rights| rights.has_tool(tool));
     let not_run = |content: String| EventKind::ToolCompleted { agent, step, index, content, is_error: true };
     let refused = |reason: String| EventKind::ToolRefused { agent, step, index, reason };
+    let question = u32::try_from(recorder.run.questions.len()).unwrap_or(u32::MAX);
+    let asked = |why: &Why, call: &ToolCall| EventKind::InputRequested {
+        question,
+        about: Asked::Permission { agent, step, index },
+        text: format!("May `{}` run this? ({})\n{}", path, why.words().en, shown(call)),
+        options: [ALLOW, ALWAYS, DENY].map(str::to_owned).to_vec(),
+    };
     let limits = &recorder.run.spec.limits;
     let limit = limits.calls_per_answer;
     let used_up = limits.tool_calls.filter(|most| recorder.run.spent.tool_calls >= *most);
@@ -179,13 +186,20 @@ fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: Too
         let options = call.arguments.get("options").and_then(|v| v.as_array());
         let options = options.into_iter().flatten().filter_map(|v| v.as_str()).map(str::to_owned).collect();
         EventKind::InputRequested {
-            question: u32::try_from(recorder.run.questions.len()).unwrap_or(u32::MAX),
+            question,
             about: Asked::Agent { agent, step, index },
             text: text("question").or_else(|| text("text")).unwrap_or_default(),
             options,
         }
     } else if call.name == DELEGATE || call.name == SEND {
-        return super::delegate::called(recorder, CallRef { agent, step, index }, &call);
+        // Starting an agent changes nothing, and what it then does is decided call by call; a rule may still name kinds.
+        match permitted(recorder.run, &call, EffectClass::Read, rights.as_deref()) {
+            Decision::Allow => {
+                return super::delegate::called(recorder, CallRef { agent, step, index }, &call);
+            }
+            Decision::Deny { why } => not_run(format!("not run: refused {}", why.words().en)),
+            Decision::Ask { why } => asked(&why, &call),
+        }
     } else {
         match (class_of(&call.name).filter(|_| has(&call.name)), access) {
             (None, _) => {
@@ -198,12 +212,7 @@ fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: Too
             (Some(class), _) => match permitted(recorder.run, &call, class, rights.as_deref()) {
                 Decision::Allow => EventKind::ToolRequested { agent, step, index, call, class },
                 Decision::Deny { why } => not_run(format!("not run: refused {}", why.words().en)),
-                Decision::Ask { why } => EventKind::InputRequested {
-                    question: u32::try_from(recorder.run.questions.len()).unwrap_or(u32::MAX),
-                    about: Asked::Permission { agent, step, index },
-                    text: format!("May `{}` run this? ({})\n{}", path, why.words().en, shown(&call)),
-                    options: [ALLOW, ALWAYS, DENY].map(str::to_owned).to_vec(),
-                },
+                Decision::Ask { why } => asked(&why, &call),
             },
         }
     };

@@ -449,3 +449,28 @@ fn a_call_that_a_rule_forbids_is_not_made_and_the_rule_is_named() {
     assert!(refusal(&world).contains("by the rule `Bash(rm:*)`"), "{}", refusal(&world));
     assert!(world.run.questions.is_empty());
 }
+
+#[test]
+fn a_rule_may_forbid_a_kind_of_agent_or_have_a_person_asked() {
+    let mut world = guarded(permission::Mode::DontAsk, &["Agent(explore)"]);
+    world.complete(main_step(1), calls(&[delegate("explore", "look"), delegate("general-purpose", "do")]));
+    assert_eq!(live(&world), ["main", "general-purpose-1"], "starting an agent changes nothing by itself");
+    world.complete(model_of(1, 1), says("done"));
+    assert!(refusal(&world).contains("by the rule `Agent(explore)`"), "{}", refusal(&world));
+
+    let rules = permission::Rules { ask: vec!["Agent".parse().unwrap()], ..Default::default() };
+    let permissions = permission::Permissions { rules, project: "/p".into(), home: None };
+    let spec = RunSpec { single: Some("x".into()), types: kinds(), permissions, ..spec(Vec::new()) };
+    let mut world = World::new(spec).go();
+    world.complete(main_step(1), calls(&[delegate("explore", "look"), delegate("explore", "not there")]));
+    assert_eq!((world.run.status(), live(&world).len()), ("awaiting_input", 1));
+    world.tell(Input::Answer { question: 0, answer: "allow".into() }).unwrap();
+    assert_eq!(live(&world), ["main", "explore-1"]);
+    world.tell(Input::Answer { question: 1, answer: "deny: one is enough".into() }).unwrap();
+    world.complete(model_of(1, 1), says("found"));
+    let results = refusal(&world);
+    assert!(results.contains("one is enough") && results.contains("found"), "{results}");
+    world.complete(main_step(2), says("done"));
+    assert_eq!(world.outcome(), Outcome::Complete);
+    replays(&world);
+}

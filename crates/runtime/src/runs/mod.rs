@@ -35,7 +35,7 @@ pub use journal::{JournalError, decode, encode, load, names_blob};
 pub use moment::Moment;
 pub use perform::World;
 pub use recorded::RecordedRuns;
-pub use rerun::{Again, Rerun, RerunError, plan_rerun};
+pub use rerun::{Again, Rerun, RerunError, is_task, plan_rerun};
 pub use session::{Control, End, Notice, RunError, Session};
 pub use shelf::Shelf;
 pub use start::{MASTER_STEPS, StartError, Started, Task, plan_run, plan_task};

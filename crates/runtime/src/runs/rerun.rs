@@ -2,8 +2,8 @@
 //! made again.
 
 use super::moment::Moment;
-use super::start::{StartError, Started, context_of, new_id, plan_run};
-use fugato_engine::{Event, EventKind, Limits, PlanNode, Rate, RunSpec, results};
+use super::start::{StartError, Started, Task, context_of, new_id, plan_run, plan_task};
+use fugato_engine::{Event, EventKind, Limits, PlanNode, Rate, RunSpec, Setting, results};
 use fugato_model::Diagnostic;
 use fugato_skill::{Installed, Inventory, dates};
 use serde_json::{Value, json};
@@ -24,6 +24,8 @@ pub struct Rerun<'a> {
     pub rates: BTreeMap<String, Rate>,
     /// Skills that its phases may name.
     pub installed: Arc<Inventory>,
+    /// Where it would work now: matters to a master alone.
+    pub setting: Setting,
 }
 
 /// A run to be made from another, and what the person should know about it.
@@ -48,7 +50,13 @@ pub enum RerunError {
     UnknownNode(Vec<String>),
 }
 
-/// Plans the new run from the skill as it is now; from the pinned plan when there is no skill any more.
+/// Was it a task for a master, without any skill?
+pub fn is_task(spec: &RunSpec) -> bool {
+    spec.skill.dir.is_empty() && spec.plan.nodes.is_empty() && !spec.guide.is_empty()
+}
+
+/// Plans the new run from the skill as it is now; from the pinned plan when there is no skill any more. A task is begun
+/// with the kinds of agents it had, and told the date and limits of today.
 pub fn plan_rerun(skill: Option<&Installed>, rerun: &Rerun<'_>) -> Result<Again, RerunError> {
     let Some(Event { kind: EventKind::RunCreated { spec: old }, at, .. }) = rerun.events.first() else {
         return Err(RerunError::NoRun);
@@ -56,6 +64,7 @@ pub fn plan_rerun(skill: Option<&Installed>, rerun: &Rerun<'_>) -> Result<Again,
     let started = started_as(old, *at, rerun);
     let (mut spec, warnings) = match skill {
         Some(skill) => plan_run(skill, &started).map_err(RerunError::Start)?,
+        None if is_task(old) => (plan_task(task_of(old, rerun.setting), &started), Vec::new()),
         None => {
             let moment = Moment::now();
             let mut context = old.context.clone();
@@ -73,6 +82,15 @@ pub fn plan_rerun(skill: Option<&Installed>, rerun: &Rerun<'_>) -> Result<Again,
     }
     again.note_overwritten(&rerun.sets);
     Ok(again)
+}
+
+fn task_of(old: &RunSpec, setting: Setting) -> Task {
+    Task {
+        text: old.single.clone().unwrap_or_default(),
+        types: old.types.values().map(|kind| (**kind).clone()).collect(),
+        main_type: old.main_type.clone(),
+        setting,
+    }
 }
 
 fn take_over(again: &mut Again, old: &RunSpec, from: &str, rerun: &Rerun<'_>) -> Result<(), RerunError> {

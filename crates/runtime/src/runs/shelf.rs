@@ -8,9 +8,9 @@ use fugato_skill::policy::unrestricted;
 use fugato_skill::tools::{self, SkillFiles, ToolError};
 use fugato_skill::{Installed, Inventory};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 type Find = dyn Fn() -> Inventory + Send + Sync;
 
@@ -18,6 +18,8 @@ type Find = dyn Fn() -> Inventory + Send + Sync;
 pub struct Shelf {
     find: Box<Find>,
     found: OnceLock<Inventory>,
+    /// What each set of names has of it: agents of one run may see different skills.
+    views: Mutex<HashMap<String, Arc<Inventory>>>,
 }
 
 /// What a skill tool gave.
@@ -32,7 +34,7 @@ pub struct Given {
 impl Shelf {
     /// `find` is called at most once, and only if an agent asks.
     pub fn new(find: impl Fn() -> Inventory + Send + Sync + 'static) -> Self {
-        Self { find: Box::new(find), found: OnceLock::new() }
+        Self { find: Box::new(find), found: OnceLock::new(), views: Mutex::default() }
     }
 
     pub fn empty() -> Self {
@@ -43,7 +45,7 @@ impl Shelf {
     /// the run have read before.
     pub fn call(&self, call: &ToolCall, visible: &str, pinned: &BTreeMap<String, Digest>) -> Given {
         let files = Files { read: Mutex::default() };
-        let answer = tools::call(&call.name, &call.arguments, &unrestricted(self.visible(visible)), &files);
+        let answer = tools::call(&call.name, &call.arguments, &unrestricted(&self.visible(visible)), &files);
         let read = files.read.into_inner().unwrap_or_else(PoisonError::into_inner);
         let used = (call.name == "skill_read").then_some(read).flatten();
         if let Some((key, digest)) = &used
@@ -59,15 +61,17 @@ impl Shelf {
         }
     }
 
-    fn visible(&self, names: &str) -> &Inventory {
-        self.found.get_or_init(|| {
+    fn visible(&self, names: &str) -> Arc<Inventory> {
+        let mut views = self.views.lock().unwrap_or_else(PoisonError::into_inner);
+        let view = views.entry(names.to_owned()).or_insert_with(|| {
             let names: HashSet<&str> = names.lines().collect();
-            let all = (self.find)();
+            let all = self.found.get_or_init(|| (self.find)());
             let is_visible = |skill: &&Installed| {
                 skill.head.name.as_ref().is_some_and(|name| names.contains(name.as_str()))
             };
-            Inventory::new(all.all().iter().filter(is_visible).cloned().collect())
-        })
+            Arc::new(Inventory::new(all.all().iter().filter(is_visible).cloned().collect()))
+        });
+        Arc::clone(view)
     }
 }
 

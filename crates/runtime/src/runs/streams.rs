@@ -78,8 +78,17 @@ impl Streams {
                 }
                 of(*agent).and_then(|state| self.chunk(state, &part)).into_iter().collect()
             }
+            EventKind::RunEnded { reason, .. } => self.close(run, &reason.en),
             _ => Vec::new(),
         }
+    }
+
+    /// A run that used up its budget ends as it stands: whoever was at work says nothing more, until it is resumed.
+    fn close(&mut self, run: &Run, why: &str) -> Vec<StreamPart> {
+        let verdict = Verdict::Failed { message: format!("the run ended: {why}") };
+        let open: Vec<&AgentState> =
+            run.agents.iter().filter(|agent| self.open.contains_key(agent.path.as_str())).collect();
+        open.into_iter().filter_map(|agent| self.end(agent, &verdict)).collect()
     }
 
     /// Text of an agent as it arrives. `None`: it is no subagent.

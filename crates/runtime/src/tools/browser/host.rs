@@ -12,10 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::AsyncReadExt as _;
 
-/// The start of a directory's name in the scratch directory, or where that has too long a path in the system's: the rest is its owner and a number.
+/// The start of a directory's name in the scratch directory: the rest is its owner and a number.
 const PROFILE: &str = "fugato-chromium-";
-/// Chromium makes a socket in its directory, whose whole path may have 107 bytes; with a longer one it crashes.
-const LONGEST_HOME: usize = 30;
 /// Of what the browser complains about, for the sentence when it does not start.
 const COMPLAINTS: usize = 4096;
 /// Chromium's pipe is at 3 and 4; ours are at 0 and 1. What it prints itself goes nowhere.
@@ -34,21 +32,23 @@ struct Session {
     home: Home,
 }
 
-/// A process and its directory; both are gone soon after this is.
+/// A process and its directories; all are gone soon after this is.
 #[derive(Debug)]
 struct Home {
     process: Option<Attached>,
     profile: PathBuf,
+    /// Chromium puts a socket there, and sockets have paths of at most 107 bytes: the scratch directory is too deep.
+    temporary: PathBuf,
 }
 
 impl Drop for Home {
     fn drop(&mut self) {
-        let profile = std::mem::take(&mut self.profile);
+        let places = [std::mem::take(&mut self.profile), std::mem::take(&mut self.temporary)];
         let ended = self.process.take().map(Attached::kill);
         // A running browser would make its directory again.
         let _ = std::thread::Builder::new().spawn(move || {
             drop(ended.map(tokio::sync::oneshot::Receiver::blocking_recv));
-            let _ = std::fs::remove_dir_all(profile);
+            places.iter().for_each(|place| drop(std::fs::remove_dir_all(place)));
         });
     }
 }
@@ -84,8 +84,9 @@ impl Host {
         if let Some(process) = session.home.process.take() {
             process.end(Duration::from_secs(3)).await;
         }
-        let profile = session.home.profile.clone();
-        let _ = tokio::task::spawn_blocking(move || std::fs::remove_dir_all(profile)).await;
+        let places = [session.home.profile.clone(), session.home.temporary.clone()];
+        let remove = move || places.iter().for_each(|place| drop(std::fs::remove_dir_all(place)));
+        let _ = tokio::task::spawn_blocking(remove).await;
     }
 }
 
@@ -99,10 +100,11 @@ async fn start(context: &ToolContext) -> Result<Session, Failure> {
         })
     })?;
     let failed = |why: String| Failure::new(format!("the browser could not be started: {why}"));
-    let profile = profile_in(&context.scratch).map_err(|error| failed(error.to_string()))?;
-    let mut home = Home { process: None, profile };
+    let made = |place: &Path| directory_in(place).map_err(|error| failed(error.to_string()));
+    let (profile, temporary) = (made(&context.scratch)?, made(&std::env::temp_dir())?);
+    let mut home = Home { process: None, profile, temporary };
     let (process, pipes) =
-        process::attach(spec(&program, &home.profile, context)).await.map_err(|words| failed(words.en))?;
+        process::attach(spec(&program, &home, context)).await.map_err(|words| failed(words.en))?;
     home.process = Some(process);
     let complaints = pipes.errors.map(hear).unwrap_or_default();
     match Browser::connect(pipes.output, pipes.input, context.kept.guard()).await {
@@ -116,7 +118,8 @@ async fn start(context: &ToolContext) -> Result<Session, Failure> {
     }
 }
 
-fn spec(program: &Path, profile: &Path, context: &ToolContext) -> Spec {
+fn spec(program: &Path, home: &Home, context: &ToolContext) -> Spec {
+    let profile = &home.profile;
     let mut spec = Spec::new("/bin/sh", profile);
     spec.args = vec!["-c".into(), PIPES.into(), program.into()];
     spec.args.extend(
@@ -129,7 +132,7 @@ fn spec(program: &Path, profile: &Path, context: &ToolContext) -> Spec {
     spec.env = vec![
         ("PATH".into(), path.unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into())),
         ("HOME".into(), profile.into()),
-        ("TMPDIR".into(), profile.into()),
+        ("TMPDIR".into(), home.temporary.clone().into()),
         ("LANG".into(), "C.UTF-8".into()),
     ];
     spec.streams = Streams::Separate;
@@ -174,15 +177,12 @@ pub fn browser_is_sandboxed() -> bool {
 }
 
 /// A fresh directory, private. What a killed owner left is removed first.
-fn profile_in(scratch: &Path) -> std::io::Result<PathBuf> {
+fn directory_in(scratch: &Path) -> std::io::Result<PathBuf> {
     use std::os::unix::fs::DirBuilderExt as _;
     static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     let scratch = if scratch.as_os_str().is_empty() { std::env::temp_dir() } else { scratch.to_owned() };
     std::fs::create_dir_all(&scratch)?;
-    let mut scratch = scratch.canonicalize()?;
-    if scratch.as_os_str().len() > LONGEST_HOME {
-        scratch = std::env::temp_dir();
-    }
+    let scratch = scratch.canonicalize()?;
     for entry in std::fs::read_dir(&scratch)?.flatten() {
         let name = entry.file_name();
         let owner =
