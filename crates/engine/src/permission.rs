@@ -54,7 +54,9 @@ impl Permissions {
         if let Some(rights) = rights {
             let parsed = |rule: &String| rule.parse::<Rule>().ok();
             let subject = rule::Subject::of(call, here);
-            let denied = rights.deny.iter().filter_map(parsed).find(|rule| rule.touches(&subject));
+            // What was meant to forbid a part of a tool and cannot be read forbids the tool.
+            let read = |rule: &String| parsed(rule).or_else(|| rule.split('(').next()?.parse().ok());
+            let denied = rights.deny.iter().filter_map(read).find(|rule| rule.touches(&subject));
             if let Some(rule) = denied {
                 return Decision::Deny { why: Why::Rule(rule) };
             }
@@ -189,18 +191,6 @@ impl Mode {
     /// Our own word.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.as_str() == word)
-    }
-
-    /// Claude Code's word, as agent files have it in `permissionMode`. Its `default` asks; ours relies on the sandbox.
-    pub fn from_claude_code(word: &str) -> Option<Self> {
-        match word {
-            "default" | "manual" => Some(Self::Ask),
-            "acceptEdits" => Some(Self::AcceptEdits),
-            "dontAsk" => Some(Self::DontAsk),
-            "plan" => Some(Self::ReadOnly),
-            "bypassPermissions" | "auto" => Some(Self::Default),
-            other => Self::parse(other),
-        }
     }
 }
 

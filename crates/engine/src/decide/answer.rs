@@ -3,7 +3,7 @@
 use super::{Recorder, refuse, refuse_if_ended};
 use crate::event::{Asked, CallRef, EventKind, Verdict};
 use crate::input::Refusal;
-use crate::tools::class_of;
+use crate::tools::{DELEGATE, SEND, class_of};
 use fugato_model::words;
 use serde_json::Value;
 
@@ -82,6 +82,11 @@ fn permission(recorder: &mut Recorder<'_>, question: u32, answer: &str, at: Call
     };
     let call = recorder.run.call_of(at);
     recorder.emit(EventKind::InputAnswered { question, answer: word });
+    if let Some(call) = call.as_ref().filter(|call| allows && [DELEGATE, SEND].contains(&call.name.as_str()))
+    {
+        super::delegate::called(recorder, at, call);
+        return Ok(());
+    }
     match call.and_then(|call| Some((class_of(&call.name)?, call))) {
         Some((class, call)) if allows => {
             recorder.emit(EventKind::ToolRequested { agent, step, index, call, class });

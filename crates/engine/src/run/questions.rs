@@ -5,6 +5,8 @@ use crate::agent::{AgentState, Turn, WaitsFor};
 use crate::decide::{ALWAYS, REPEAT};
 use crate::event::{Asked, CallRef, EventKind};
 use crate::question::Wants;
+use crate::run::wanted_type;
+use crate::tools::DELEGATE;
 use fugato_model::chat::{Message, ToolCall};
 use serde_json::Value;
 
@@ -130,10 +132,12 @@ impl Run {
     }
 }
 
-/// What "always" allows for the rest of a run: the tool, and of a shell only this very command.
+/// What "always" allows for the rest of a run: the tool, of a shell only this very command, of agents only this kind.
 pub(crate) fn permit(call: &ToolCall) -> String {
-    match call.arguments.get("command").and_then(Value::as_str) {
-        Some(command) => format!("{}({command})", call.name),
+    let text = |key: &str| call.arguments.get(key).and_then(Value::as_str);
+    let kind = (call.name == DELEGATE).then(|| wanted_type(call));
+    match kind.or_else(|| text("command")) {
+        Some(exactly) => format!("{}({exactly})", call.name),
         None => call.name.clone(),
     }
 }

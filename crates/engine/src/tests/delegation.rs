@@ -449,3 +449,36 @@ fn a_call_that_a_rule_forbids_is_not_made_and_the_rule_is_named() {
     assert!(refusal(&world).contains("by the rule `Bash(rm:*)`"), "{}", refusal(&world));
     assert!(world.run.questions.is_empty());
 }
+
+#[test]
+fn rules_about_kinds_of_agents_hold_however_the_kind_is_written() {
+    let mut world = guarded(crate::permission::Mode::Default, &["Task(general-purpose)"]);
+    let start = |kind: serde_json::Value| ("Agent", json!({"prompt": "x", "subagent_type": kind}));
+    let asks = [start(json!("general-purpose")), start(json!(" general-purpose ")), start(json!(""))];
+    world.complete(main_step(1), calls(&asks));
+    assert!(refusal(&world).contains("by the rule `Task(general-purpose)`"), "{}", refusal(&world));
+    assert_eq!(world.run.agents.len(), 1);
+    world.complete(main_step(2), calls(&[start(json!(" explore "))]));
+    let explore = &world.run.agents[1];
+    assert_eq!((explore.agent_type.as_str(), explore.path.as_str()), ("explore", "explore-1"));
+    assert!(!explore.has_tool("Write"), "a space gives no rights");
+    replays(&world);
+}
+
+#[test]
+fn a_person_is_asked_before_an_agent_is_started_if_a_rule_says_so() {
+    let mut world = guarded(crate::permission::Mode::Default, &["SendMessage"]);
+    Arc::make_mut(&mut world.run.spec).permissions.rules.ask = vec!["Agent".parse().unwrap()];
+    world.complete(main_step(1), calls(&[delegate("explore", "find it"), delegate("explore", "and that")]));
+    assert_eq!((world.run.status(), world.run.agents.len()), ("awaiting_input", 1));
+    world.tell(Input::Answer { question: 0, answer: "always".into() }).unwrap();
+    world.tell(Input::Answer { question: 1, answer: "deny: enough".into() }).unwrap();
+    assert_eq!(world.run.agents.len(), 2);
+    world.complete(model_of(1, 1), says("found"));
+    assert!(refusal(&world).contains("enough"), "{}", refusal(&world));
+    world.complete(main_step(2), calls(&[delegate("explore", "more")]));
+    assert_eq!(world.run.agents.len(), 3, "allowed for good");
+    world.complete(model_of(2, 1), says("found"));
+    world.complete(main_step(3), calls(&[("SendMessage", json!({"to": "explore-1", "message": "?"}))]));
+    assert!(refusal(&world).contains("by the rule `SendMessage`"), "{}", refusal(&world));
+}

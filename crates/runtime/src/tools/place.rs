@@ -63,6 +63,9 @@ impl Place {
         if path == "~" || path.starts_with("~/") {
             return Err(PlaceError::Unusable("`~` has no meaning here; paths are relative to the project"));
         }
+        if path.contains("://") {
+            return Err(PlaceError::Unusable("it is an address; write the path of a file"));
+        }
         let (root_dir, rel) = locate(context, path)?;
         let is_project = context.roots.first().is_some_and(|first| *first == root_dir);
         let root = openat(CWD, &root_dir, DIRECTORY, Mode::empty()).map_err(|error| PlaceError::Io {

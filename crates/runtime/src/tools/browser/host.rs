@@ -127,7 +127,8 @@ fn spec(program: &Path, profile: &Path, context: &ToolContext) -> Spec {
     spec.env = vec![
         ("PATH".into(), path.unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into())),
         ("HOME".into(), profile.into()),
-        ("TMPDIR".into(), profile.into()),
+        // The profile, where it is started: Chromium makes a socket there, whose path may have a hundred bytes at most.
+        ("TMPDIR".into(), ".".into()),
         ("LANG".into(), "C.UTF-8".into()),
     ];
     spec.streams = Streams::Separate;
