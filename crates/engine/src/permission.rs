@@ -80,6 +80,32 @@ impl Permissions {
     }
 }
 
+/// Paths that rules keep an agent from reading: searches through directories leave them out, because nobody is asked about
+/// each file.
+#[derive(Clone, Debug, Default)]
+pub struct Unread {
+    rules: Vec<Rule>,
+    project: String,
+    home: Option<String>,
+}
+
+impl Permissions {
+    /// `None`: nothing is kept from it.
+    pub fn unread(&self, rights: Option<&Rights>) -> Option<Unread> {
+        let own = rights.into_iter().flat_map(|rights| &rights.deny).filter_map(|rule| rule.parse().ok());
+        let all = self.rules.deny.iter().chain(&self.rules.ask).cloned().chain(own);
+        let rules: Vec<Rule> = all.filter(Rule::is_about_reading_a_path).collect();
+        (!rules.is_empty()).then(|| Unread { rules, project: self.project.clone(), home: self.home.clone() })
+    }
+}
+
+impl Unread {
+    pub fn has(&self, path: &str) -> bool {
+        let here = Here { project: &self.project, home: self.home.as_deref() };
+        self.rules.iter().any(|rule| rule.means_path(path, here))
+    }
+}
+
 /// What happens to calls that no rule names. The later one is the stricter one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -167,6 +167,14 @@ impl Rule {
         }
     }
 
+    pub(super) fn is_about_reading_a_path(&self) -> bool {
+        matches!(self.about, About::Path(_)) && self.names("Grep")
+    }
+
+    pub(super) fn means_path(&self, path: &str, here: Here<'_>) -> bool {
+        matches!(&self.about, About::Path(pattern) if pattern.matches(path, here))
+    }
+
     /// For an allow: whether the whole call fits.
     fn covers(&self, subject: &Subject<'_>) -> bool {
         match &self.about {
