@@ -66,8 +66,9 @@ impl Permissions {
                 let names = |rule: &&String| {
                     rule.split_once('(').map_or(rule.as_str(), |(name, _)| name) == call.name
                 };
-                if layer.iter().any(|rule| names(&rule)) && !rule::cover(&rules, &subject) {
-                    return Decision::Deny { why: Why::Kind };
+                let own: Vec<&str> = layer.iter().filter(names).map(String::as_str).collect();
+                if !own.is_empty() && !rule::cover(&rules, &subject) {
+                    return Decision::Deny { why: Why::Kind(own.join(", ")) };
                 }
             }
         }
@@ -139,8 +140,8 @@ pub enum Why {
     /// A rule, as it was written.
     Rule(Rule),
     Mode(Mode),
-    /// The kind of the agent allows this tool only for other calls.
-    Kind,
+    /// The kind of the agent has this tool for these calls only.
+    Kind(String),
 }
 
 /// Where a call would happen: how its paths and those of rules are understood.
@@ -224,7 +225,9 @@ impl Why {
     /// The end of a sentence: "refused …", "asked …".
     pub fn words(&self) -> Words {
         match self {
-            Self::Kind => words!("because its kind allows other calls only", "该类代理只允许其他形式的调用"),
+            Self::Kind(only) => {
+                words!("because agents of its kind may call only {only}", "因为该类代理只能调用 {only}")
+            }
             Self::Rule(rule) => words!("by the rule `{rule}`", "依据规则 `{rule}`"),
             Self::Mode(mode) => {
                 let mode = mode.as_str();

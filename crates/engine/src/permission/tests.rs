@@ -454,3 +454,16 @@ fn a_rule_of_a_kind_that_cannot_be_read_forbids_the_whole_tool() {
     assert!(matches!(decide("Read"), Decision::Deny { .. }));
     assert_eq!(decide("Bash"), Decision::Allow);
 }
+
+#[test]
+fn who_has_a_part_of_a_tool_is_told_which() {
+    let mut kind = crate::agent_type::AgentType::named("x");
+    kind.only = vec!["Bash(git log:*)".to_owned(), "Read(src/**)".to_owned()];
+    let rights = Rights::of_master(["Read", "Bash"], crate::plan::Access::ReadWrite, 0).narrowed(&kind);
+    let permissions = Permissions { project: "/p".into(), ..Permissions::default() };
+    let ls = call("Bash", json!({"command": "ls"}));
+    let Decision::Deny { why } = permissions.decide(&ls, Some(EffectClass::Once), Some(&rights)) else {
+        panic!("it was not refused")
+    };
+    assert_eq!(why.words().en, "because agents of its kind may call only Bash(git log:*)");
+}

@@ -482,3 +482,10 @@ fn a_person_is_asked_before_an_agent_is_started_if_a_rule_says_so() {
     world.complete(main_step(3), calls(&[("SendMessage", json!({"to": "explore-1", "message": "?"}))]));
     assert!(refusal(&world).contains("by the rule `SendMessage`"), "{}", refusal(&world));
 }
+
+#[test]
+fn a_question_without_words_is_not_put_to_a_person() {
+    let mut world = guarded(crate::permission::Mode::Default, &[]);
+    world.complete(main_step(1), calls(&[("ask_user", json!({"question": " "}))]));
+    assert!(world.run.questions.is_empty() && refusal(&world).contains("`question` is missing"));
+}
