@@ -152,15 +152,27 @@ fn can_ask(app: &App, watching: &Watching) -> bool {
     std::io::stdin().is_terminal() && !app.out.json && !watching.jsonl && !watching.no_input
 }
 
+/// Is what the run waits for first a permission?
+pub fn waits_to_be_allowed(run: &Run) -> bool {
+    let first = run.open_questions().next();
+    first.is_some_and(|(_, question)| matches!(question.about, fugato_engine::Asked::Permission { .. }))
+}
+
 fn waiting(run: &Run, exit: Exit, app: &mut App) -> Outcome {
     let id = run.spec.id.clone();
     if app.out.json {
         app.out.json(&document(run, app.out.lang))?;
     } else {
-        app.out.note(&words!(
-            "waiting for an answer. Answer now, tomorrow, from anywhere: fugato answer {id} TEXT",
-            "等待回答。随时可以回答：fugato answer {id} 内容"
-        ));
+        app.out.note(&match waits_to_be_allowed(run) {
+            true => words!(
+                "waiting to be allowed. Now, tomorrow, from anywhere: fugato approve {id}, or fugato approve {id} --deny",
+                "等待批准。随时可以：fugato approve {id}，或 fugato approve {id} --deny"
+            ),
+            false => words!(
+                "waiting for an answer. Answer now, tomorrow, from anywhere: fugato answer {id} TEXT",
+                "等待回答。随时可以回答：fugato answer {id} 内容"
+            ),
+        });
     }
     Ok(exit)
 }

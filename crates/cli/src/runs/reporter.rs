@@ -2,7 +2,7 @@
 
 use crate::printer::{Printer, paint, style};
 use fugato_engine::{AfterFailure, Event, EventKind, NodeStatus, Run, Verdict, Work};
-use fugato_model::{Words, words};
+use fugato_model::{Lang, Words, words};
 use serde_json::Value;
 use std::collections::HashMap;
 
@@ -91,11 +91,8 @@ impl Reporter {
                 let agent = agent_name(run, *agent);
                 out.note(&words!("{agent} reached the limit of {limit}", "{agent} 达到 {limit} 上限"));
             }
-            EventKind::InputRequested { question, text, options, .. } => {
-                let options =
-                    if options.is_empty() { String::new() } else { format!(" [{}]", options.join(" / ")) };
-                let text = escaped(&format!("{text}{options}"));
-                out.aside(&format!("{} {text}  (#{question})", paint(style::WARN, "?")));
+            EventKind::InputRequested { question, .. } => {
+                out.aside(&asked(run, *question, out.lang));
             }
             _ => {}
         }
@@ -299,6 +296,16 @@ fn is_child(run: &Run, agent: u32) -> bool {
 
 fn agent_name(run: &Run, agent: u32) -> String {
     run.agents.get(agent as usize).map(|agent| escaped(agent.path.as_str())).unwrap_or_default()
+}
+
+/// A question as a person reads it, line by line; a call that waits to be allowed may have many.
+pub fn asked(run: &Run, number: u32, lang: Lang) -> String {
+    let words = run.question_words(number);
+    let options = run.questions.get(number as usize).map(|question| question.options.join(" / "));
+    let options = options.filter(|options| !options.is_empty()).map(|options| format!(" [{options}]"));
+    let text = format!("{}{}", words.in_lang(lang), options.unwrap_or_default());
+    let lines: Vec<String> = text.lines().map(escaped).collect();
+    format!("{} {}  (#{number})", paint(style::WARN, "?"), lines.join("\n  "))
 }
 
 fn escaped(text: &str) -> String {

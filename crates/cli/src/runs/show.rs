@@ -11,7 +11,7 @@ use crate::render::{Cell, Table};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use fugato_engine::{Event, EventKind, Outcome as Ended, Run};
-use fugato_model::{Exit, Lang, Words, escape_for_terminal, words};
+use fugato_model::{Exit, Lang, Words, words};
 use fugato_runtime::store::{RunRow, RunStatus};
 use std::collections::BTreeMap;
 
@@ -37,10 +37,10 @@ pub fn run(args: &ShowArgs, app: &mut App) -> Outcome {
     nodes(&events, &run, app)?;
     agents(&run, app)?;
     variables(&run, app)?;
-    let open_questions = (0u32..).zip(&run.questions).filter(|(_, question)| question.answer.is_none());
-    for (number, question) in open_questions {
-        let text = escape_for_terminal(&question.text).into_owned();
-        app.out.line(format!("{} {text}  (#{number})", paint(style::WARN, "?")))?;
+    let numbers: Vec<u32> = run.open_questions().map(|(number, _)| number).collect();
+    for number in numbers {
+        let text = super::reporter::asked(&run, number, app.out.lang);
+        app.out.line(text)?;
     }
     if let Some(next) = next {
         app.out.note(&words!("next: {next}", "下一步：{next}"));
@@ -84,6 +84,7 @@ pub fn next(id: &str, status: &str, run: &Run) -> Option<String> {
     Some(match (status, &run.ended) {
         ("interrupted" | "paused", _) => format!("fugato resume {id}"),
         ("running", _) => format!("fugato events {id} -f"),
+        ("awaiting_input", _) if super::drive::waits_to_be_allowed(run) => format!("fugato approve {id}"),
         ("awaiting_input", _) => format!("fugato answer {id} TEXT"),
         (_, Some((Ended::BudgetExhausted, ..))) => format!("fugato resume {id} {} N", raising(run)),
         (_, Some((Ended::Failed | Ended::Aborted, ..))) => rerun_hint(run),

@@ -195,3 +195,18 @@ fn a_command_that_meets_the_wall_is_told_of_it() {
     );
     assert!(!told[0].contains("sandbox"), "{told:?}");
 }
+
+#[test]
+fn a_call_that_waits_to_be_allowed_is_shown_whole_in_the_language_of_the_person() {
+    let env = env();
+    env.write("fugato.toml", "[permissions]\nask = [\"Bash\"]\n");
+    env.write(
+        "model.yaml",
+        r#"[{"when": {"step": 1}, "tools": [{"name": "Bash", "arguments": {"command": "echo 1\necho 2"}}]}, {"when": {}, "reply": "ok"}]"#,
+    );
+    let asked = env.fugato("go work --model script:model.yaml --no-input --lang zh").exits(6);
+    asked.says(&["允许 `main` 执行吗？（依据规则 `Bash`）", "Bash: echo 1\n  echo 2", "fugato approve"]);
+    let shown = env.fugato("runs show").exits(0);
+    shown.says(&["May `main` run this? (by the rule `Bash`)", "fugato approve"]);
+    env.fugato("approve").exits(0);
+}

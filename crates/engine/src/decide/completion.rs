@@ -225,26 +225,12 @@ pub(super) fn denied(why: &Why) -> String {
 /// The question whether a call may be made.
 pub(super) fn ask_for(run: &Run, at: CallRef, call: &ToolCall, why: &Why) -> EventKind {
     let CallRef { agent, step, index } = at;
-    let path = run.agents.get(agent as usize).map(|state| state.path.to_string()).unwrap_or_default();
     EventKind::InputRequested {
         question: u32::try_from(run.questions.len()).unwrap_or(u32::MAX),
         about: Asked::Permission { agent, step, index },
-        text: format!("May `{path}` run this? ({})\n{}", why.words().en, shown(call)),
+        text: run.may_it(at, call, why).en,
         options: [ALLOW, ALWAYS, DENY].map(str::to_owned).to_vec(),
     }
-}
-
-/// A call, for a person who decides about it.
-fn shown(call: &ToolCall) -> String {
-    let what = match call.arguments.get("command").and_then(|value| value.as_str()) {
-        Some(command) => command.to_owned(),
-        None => call.arguments.to_string(),
-    };
-    let mut shown: String = what.chars().take(2000).collect();
-    if shown.len() < what.len() {
-        shown.push('…');
-    }
-    format!("{}: {shown}", call.name)
 }
 
 fn plan_of<'r>(recorder: &'r Recorder<'_>, agent: u32) -> Option<&'r PlanNode> {
