@@ -54,7 +54,9 @@ impl Permissions {
         if let Some(rights) = rights {
             let parsed = |rule: &String| rule.parse::<Rule>().ok();
             let subject = rule::Subject::of(call, here);
-            let denied = rights.deny.iter().filter_map(parsed).find(|rule| rule.touches(&subject));
+            // What was meant to forbid a part of a tool and cannot be read forbids the tool.
+            let read = |rule: &String| parsed(rule).or_else(|| rule.split('(').next()?.parse().ok());
+            let denied = rights.deny.iter().filter_map(read).find(|rule| rule.touches(&subject));
             if let Some(rule) = denied {
                 return Decision::Deny { why: Why::Rule(rule) };
             }
@@ -64,8 +66,9 @@ impl Permissions {
                 let names = |rule: &&String| {
                     rule.split_once('(').map_or(rule.as_str(), |(name, _)| name) == call.name
                 };
-                if layer.iter().any(|rule| names(&rule)) && !rule::cover(&rules, &subject) {
-                    return Decision::Deny { why: Why::Kind };
+                let own: Vec<&str> = layer.iter().filter(names).map(String::as_str).collect();
+                if !own.is_empty() && !rule::cover(&rules, &subject) {
+                    return Decision::Deny { why: Why::Kind(own.join(", ")) };
                 }
             }
         }
@@ -75,6 +78,32 @@ impl Permissions {
             }
             decision => decision,
         }
+    }
+}
+
+/// Paths that rules keep an agent from reading: searches through directories leave them out, because nobody is asked about
+/// each file.
+#[derive(Clone, Debug, Default)]
+pub struct Unread {
+    rules: Vec<Rule>,
+    project: String,
+    home: Option<String>,
+}
+
+impl Permissions {
+    /// `None`: nothing is kept from it.
+    pub fn unread(&self, rights: Option<&Rights>) -> Option<Unread> {
+        let own = rights.into_iter().flat_map(|rights| &rights.deny).filter_map(|rule| rule.parse().ok());
+        let all = self.rules.deny.iter().chain(&self.rules.ask).cloned().chain(own);
+        let rules: Vec<Rule> = all.filter(Rule::is_about_reading_a_path).collect();
+        (!rules.is_empty()).then(|| Unread { rules, project: self.project.clone(), home: self.home.clone() })
+    }
+}
+
+impl Unread {
+    pub fn has(&self, path: &str) -> bool {
+        let here = Here { project: &self.project, home: self.home.as_deref() };
+        self.rules.iter().any(|rule| rule.means_path(path, here))
     }
 }
 
@@ -111,8 +140,8 @@ pub enum Why {
     /// A rule, as it was written.
     Rule(Rule),
     Mode(Mode),
-    /// The kind of the agent allows this tool only for other calls.
-    Kind,
+    /// The kind of the agent has this tool for these calls only.
+    Kind(String),
 }
 
 /// Where a call would happen: how its paths and those of rules are understood.
@@ -190,25 +219,15 @@ impl Mode {
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|mode| mode.as_str() == word)
     }
-
-    /// Claude Code's word, as agent files have it in `permissionMode`. Its `default` asks; ours relies on the sandbox.
-    pub fn from_claude_code(word: &str) -> Option<Self> {
-        match word {
-            "default" | "manual" => Some(Self::Ask),
-            "acceptEdits" => Some(Self::AcceptEdits),
-            "dontAsk" => Some(Self::DontAsk),
-            "plan" => Some(Self::ReadOnly),
-            "bypassPermissions" | "auto" => Some(Self::Default),
-            other => Self::parse(other),
-        }
-    }
 }
 
 impl Why {
     /// The end of a sentence: "refused …", "asked …".
     pub fn words(&self) -> Words {
         match self {
-            Self::Kind => words!("because its kind allows other calls only", "该类代理只允许其他形式的调用"),
+            Self::Kind(only) => {
+                words!("because agents of its kind may call only {only}", "因为该类代理只能调用 {only}")
+            }
             Self::Rule(rule) => words!("by the rule `{rule}`", "依据规则 `{rule}`"),
             Self::Mode(mode) => {
                 let mode = mode.as_str();

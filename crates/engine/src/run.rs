@@ -15,8 +15,8 @@ use crate::event::{AgentPath, Asked, Event, EventKind, Outcome, RunSpec, Target,
 use crate::limits::{Reserve, Spent};
 use crate::plan::{PlanNode, Work};
 use crate::question::Wants;
-pub(crate) use delegation::DEFAULT_TYPE;
 pub use delegation::Queued;
+pub(crate) use delegation::wanted_type;
 use fugato_model::{Digest, Words};
 pub use memory::KEPT_MS;
 pub(crate) use questions::permit;

@@ -21,8 +21,8 @@ pub enum Asked {
 
 /// Asks the first open question; its text has been printed.
 pub fn ask(run: &Run, interrupts: &Interrupts, app: &mut App) -> Asked {
-    let open = (0u32..).zip(&run.questions).find(|(_, question)| question.answer.is_none());
-    let Some((question, _)) = open else { return Asked::Nobody };
+    // Not every unanswered one: whoever asked may be gone.
+    let Some((question, _)) = run.open_questions().next() else { return Asked::Nobody };
     app.out.prompt();
     let (tell, told) = mpsc::channel();
     // If nobody types, the thread ends with the process.

@@ -1,7 +1,7 @@
 //! The lines of a run: one per change of state, and the orchestrator's own when a skill says `debug: true`.
 
 use crate::printer::{Printer, paint, style};
-use fugato_engine::{AfterFailure, Asked, Event, EventKind, NodeStatus, Run, Verdict, Work};
+use fugato_engine::{AfterFailure, Event, EventKind, NodeStatus, Run, Verdict, Work};
 use fugato_model::{Lang, Words, words};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -91,11 +91,8 @@ impl Reporter {
                 let agent = agent_name(run, *agent);
                 out.note(&words!("{agent} reached the limit of {limit}", "{agent} 达到 {limit} 上限"));
             }
-            EventKind::InputRequested { question, about, text, options } => {
-                let options =
-                    if options.is_empty() { String::new() } else { format!(" [{}]", options.join(" / ")) };
-                let text = format!("{}{}", asked(*about, text, run, out.lang), escaped(&options));
-                out.aside(&format!("{} {text}  (#{question})", paint(style::WARN, "?")));
+            EventKind::InputRequested { question, .. } => {
+                out.aside(&asked(run, *question, out.lang));
             }
             _ => {}
         }
@@ -237,17 +234,6 @@ impl Reporter {
     }
 }
 
-/// A question as a person reads it. What is asked of a call has the call on a line of its own.
-pub fn asked(about: Asked, text: &str, run: &Run, lang: Lang) -> String {
-    let Asked::Permission { agent, .. } = about else { return escaped(text) };
-    let (question, call) = text.split_once('\n').unwrap_or((text, ""));
-    let question = match lang {
-        Lang::En => escaped(question),
-        Lang::Zh => format!("允许 `{}` 执行吗？", agent_name(run, agent)),
-    };
-    format!("{question}\n  {}", escaped(call))
-}
-
 /// Unknown cost is not 0.
 pub fn cost_words(run: &Run) -> String {
     match (run.spent.answers, run.spent.micro_usd) {
@@ -310,6 +296,16 @@ fn is_child(run: &Run, agent: u32) -> bool {
 
 fn agent_name(run: &Run, agent: u32) -> String {
     run.agents.get(agent as usize).map(|agent| escaped(agent.path.as_str())).unwrap_or_default()
+}
+
+/// A question as a person reads it, line by line; a call that waits to be allowed may have many.
+pub fn asked(run: &Run, number: u32, lang: Lang) -> String {
+    let words = run.question_words(number);
+    let options = run.questions.get(number as usize).map(|question| question.options.join(" / "));
+    let options = options.filter(|options| !options.is_empty()).map(|options| format!(" [{options}]"));
+    let text = format!("{}{}", words.in_lang(lang), options.unwrap_or_default());
+    let lines: Vec<String> = text.lines().map(escaped).collect();
+    format!("{} {}  (#{number})", paint(style::WARN, "?"), lines.join("\n  "))
 }
 
 fn escaped(text: &str) -> String {

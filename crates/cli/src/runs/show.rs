@@ -1,7 +1,7 @@
 //! `fugato runs show`: one run on one page, and what to type next.
 
 use super::listing::look;
-use super::reporter::{asked, cost_words, duration, short};
+use super::reporter::{cost_words, duration, short};
 use super::summary::raising;
 use super::{find, open, reader};
 use crate::app::App;
@@ -38,10 +38,10 @@ pub fn run(args: &ShowArgs, app: &mut App) -> Outcome {
     nodes(&events, &run, app)?;
     agents(&run, app)?;
     variables(&run, app)?;
-    let open_questions = (0u32..).zip(&run.questions).filter(|(_, question)| question.answer.is_none());
-    for (number, question) in open_questions {
-        let text = asked(question.about, &question.text, &run, app.out.lang);
-        app.out.line(format!("{} {text}  (#{number})", paint(style::WARN, "?")))?;
+    let numbers: Vec<u32> = run.open_questions().map(|(number, _)| number).collect();
+    for number in numbers {
+        let text = super::reporter::asked(&run, number, app.out.lang);
+        app.out.line(text)?;
     }
     if let Some(next) = next {
         app.out.note(&words!("next: {next}", "下一步：{next}"));

@@ -143,3 +143,70 @@ fn no_run_starts_while_a_permission_rule_cannot_be_read() {
     run(&env, "").exits(8).says(&["F0403", "no permission rule", "nothing is started", "fugato.toml:2:17"]);
     assert!(!env.project().join("result.txt").exists());
 }
+
+/// A master that makes these calls, one after the other; gives what it was answered.
+fn answers(env: &TestEnv, calls: &[(&str, serde_json::Value)], more: &str) -> Vec<String> {
+    let step = |(at, (name, arguments)): (usize, &(&str, serde_json::Value))| serde_json::json!({"when": {"step": at + 1}, "tools": [{"name": name, "arguments": arguments}]});
+    let mut rules: Vec<serde_json::Value> = calls.iter().enumerate().map(step).collect();
+    rules.push(serde_json::json!({"when": {}, "reply": "done"}));
+    env.write("model.yaml", serde_json::Value::from(rules).to_string());
+    env.fugato(&format!("go work --model script:model.yaml --no-input {more}")).exits(0);
+    let events = env.fugato("events --type tool.completed --jsonl").exits(0);
+    let event = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
+    let content = |event: serde_json::Value| event["kind"]["content"].as_str().unwrap().to_owned();
+    events.stdout.lines().map(|line| content(event(line))).collect()
+}
+
+#[test]
+fn what_a_rule_keeps_from_agents_is_in_no_search_either() {
+    let env = env();
+    env.write("secrets/key.txt", "canary-one");
+    env.write("deep/.env", "canary-two");
+    env.write("open.txt", "canary-three");
+    env.write(
+        "fugato.toml",
+        "[permissions]\ndeny = [\"Read(secrets/**)\", \"Agent(browser)\"]\nask = [\"Read(.env)\"]\n",
+    );
+    let told = answers(
+        &env,
+        &[
+            ("Grep", serde_json::json!({"pattern": "canary"})),
+            ("Glob", serde_json::json!({"pattern": "**/*"})),
+            ("Read", serde_json::json!({"path": "secrets/key.txt"})),
+            ("Agent", serde_json::json!({"prompt": "x", "description": "x", "subagent_type": "browser"})),
+        ],
+        "",
+    );
+    assert!(told[0].contains("canary-three") && !told[0].contains("canary-o"), "{told:?}");
+    assert!(!told[0].contains("canary-two") && !told[1].contains("key.txt"), "{told:?}");
+    assert!(told[2].contains("by the rule `Read(secrets/**)`"), "{told:?}");
+    assert!(told[3].contains("by the rule `Agent(browser)`"), "{told:?}");
+}
+
+#[test]
+fn a_command_that_meets_the_wall_is_told_of_it() {
+    let env = env();
+    let told = answers(&env, &[("Bash", serde_json::json!({"command": "echo x > ../outside.txt"}))], "");
+    assert!(told[0].contains("sandbox.writable") && told[0].contains("$TMPDIR"), "{told:?}");
+    let told = answers(
+        &env,
+        &[("Bash", serde_json::json!({"command": "echo 'Permission denied'; exit 3"}))],
+        "--no-sandbox",
+    );
+    assert!(!told[0].contains("sandbox"), "{told:?}");
+}
+
+#[test]
+fn a_call_that_waits_to_be_allowed_is_shown_whole_in_the_language_of_the_person() {
+    let env = env();
+    env.write("fugato.toml", "[permissions]\nask = [\"Bash\"]\n");
+    env.write(
+        "model.yaml",
+        r#"[{"when": {"step": 1}, "tools": [{"name": "Bash", "arguments": {"command": "echo 1\necho 2"}}]}, {"when": {}, "reply": "ok"}]"#,
+    );
+    let asked = env.fugato("go work --model script:model.yaml --no-input --lang zh").exits(6);
+    asked.says(&["允许 `main` 执行吗？（依据规则 `Bash`）", "Bash: echo 1\n  echo 2", "fugato approve"]);
+    let shown = env.fugato("runs show").exits(0);
+    shown.says(&["May `main` run this? (by the rule `Bash`)", "fugato approve"]);
+    env.fugato("approve").exits(0);
+}

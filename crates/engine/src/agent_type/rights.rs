@@ -119,14 +119,15 @@ impl Rights {
         self.tools.contains(tool)
     }
 
-    /// A tool stays only if its access and its server, and the levels below, allow it.
+    /// A tool stays only if its access and its server, and the levels below, allow it, and if it may ask.
     fn settled(mut self) -> Self {
-        let (access, levels, servers) = (self.access, self.levels, self.servers.clone());
+        let (access, levels, servers, asking) = (self.access, self.levels, self.servers.clone(), self.asking);
         self.tools.retain(|tool| {
+            let may_ask = asking == Asking::Ask || tool != tools::ASK;
             let may_delegate = levels > 0 || !DELEGATING.contains(&tool.as_str());
             let may_change = access == Access::ReadWrite || changes_nothing(tool);
             let server = tool.split_once("__").map(|(server, _)| server);
-            may_delegate && may_change && server.is_none_or(|server| servers.has(server))
+            may_ask && may_delegate && may_change && server.is_none_or(|server| servers.has(server))
         });
         self
     }

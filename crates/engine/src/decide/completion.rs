@@ -154,18 +154,11 @@ fn can_misstep(recorder: &Recorder<'_>, agent: u32) -> bool {
 fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: ToolCall) {
     let state = recorder.run.agents.get(agent as usize);
     let access = state.map_or(Access::ReadOnly, |state| state.access);
-    let path = state.map(|state| state.path.to_string()).unwrap_or_default();
     let rights = state.and_then(|state| state.rights.clone());
     let has = |tool: &str| rights.as_ref().is_none_or(|rights| rights.has_tool(tool));
     let not_run = |content: String| EventKind::ToolCompleted { agent, step, index, content, is_error: true };
     let refused = |reason: String| EventKind::ToolRefused { agent, step, index, reason };
     let question = u32::try_from(recorder.run.questions.len()).unwrap_or(u32::MAX);
-    let asked = |why: &Why, call: &ToolCall| EventKind::InputRequested {
-        question,
-        about: Asked::Permission { agent, step, index },
-        text: format!("May `{}` run this? ({})\n{}", path, why.words().en, shown(call)),
-        options: [ALLOW, ALWAYS, DENY].map(str::to_owned).to_vec(),
-    };
     let limits = &recorder.run.spec.limits;
     let limit = limits.calls_per_answer;
     let used_up = limits.tool_calls.filter(|most| recorder.run.spent.tool_calls >= *most);
@@ -181,25 +174,19 @@ fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: Too
         && let Err(why) = Wants::of(&call.arguments, plan_of(recorder, agent))
     {
         not_run(why)
+    } else if call.name == ASK && question_of(&call).is_none() {
+        not_run("`question` is missing: what the person should tell you".to_owned())
     } else if call.name == ASK {
-        let text = |key: &str| call.arguments.get(key).and_then(|v| v.as_str()).map(str::to_owned);
         let options = call.arguments.get("options").and_then(|v| v.as_array());
         let options = options.into_iter().flatten().filter_map(|v| v.as_str()).map(str::to_owned).collect();
         EventKind::InputRequested {
             question,
             about: Asked::Agent { agent, step, index },
-            text: text("question").or_else(|| text("text")).unwrap_or_default(),
+            text: question_of(&call).unwrap_or_default().to_owned(),
             options,
         }
     } else if call.name == DELEGATE || call.name == SEND {
-        // Starting an agent changes nothing, and what it then does is decided call by call; a rule may still name kinds.
-        match permitted(recorder.run, &call, EffectClass::Read, rights.as_deref()) {
-            Decision::Allow => {
-                return super::delegate::called(recorder, CallRef { agent, step, index }, &call);
-            }
-            Decision::Deny { why } => not_run(format!("not run: refused {}", why.words().en)),
-            Decision::Ask { why } => asked(&why, &call),
-        }
+        return super::delegate::asked(recorder, CallRef { agent, step, index }, &call);
     } else {
         match (class_of(&call.name).filter(|_| has(&call.name)), access) {
             (None, _) => {
@@ -211,33 +198,40 @@ fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: Too
             }
             (Some(class), _) => match permitted(recorder.run, &call, class, rights.as_deref()) {
                 Decision::Allow => EventKind::ToolRequested { agent, step, index, call, class },
-                Decision::Deny { why } => not_run(format!("not run: refused {}", why.words().en)),
-                Decision::Ask { why } => asked(&why, &call),
+                Decision::Deny { why } => not_run(denied(&why)),
+                Decision::Ask { why } => ask_for(recorder.run, CallRef { agent, step, index }, &call, &why),
             },
         }
     };
     recorder.emit(event);
 }
 
+fn question_of(call: &ToolCall) -> Option<&str> {
+    let text = |key: &str| call.arguments.get(key).and_then(|value| value.as_str());
+    text("question").or_else(|| text("text")).filter(|text| !text.trim().is_empty())
+}
+
 /// May this call be made? What a person has allowed for the whole run is not asked again.
-fn permitted(run: &Run, call: &ToolCall, class: EffectClass, rights: Option<&Rights>) -> Decision {
+pub(super) fn permitted(run: &Run, call: &ToolCall, class: EffectClass, rights: Option<&Rights>) -> Decision {
     match run.spec.permissions.decide(call, Some(class), rights) {
         Decision::Ask { .. } if run.granted.contains(&permit(call)) => Decision::Allow,
         decision => decision,
     }
 }
 
-/// A call, for a person who decides about it.
-fn shown(call: &ToolCall) -> String {
-    let what = match call.arguments.get("command").and_then(|value| value.as_str()) {
-        Some(command) => command.to_owned(),
-        None => call.arguments.to_string(),
-    };
-    let mut shown: String = what.chars().take(2000).collect();
-    if shown.len() < what.len() {
-        shown.push('…');
+pub(super) fn denied(why: &Why) -> String {
+    format!("not run: refused {}", why.words().en)
+}
+
+/// The question whether a call may be made.
+pub(super) fn ask_for(run: &Run, at: CallRef, call: &ToolCall, why: &Why) -> EventKind {
+    let CallRef { agent, step, index } = at;
+    EventKind::InputRequested {
+        question: u32::try_from(run.questions.len()).unwrap_or(u32::MAX),
+        about: Asked::Permission { agent, step, index },
+        text: run.may_it(at, call, why).en,
+        options: [ALLOW, ALWAYS, DENY].map(str::to_owned).to_vec(),
     }
-    format!("{}: {shown}", call.name)
 }
 
 fn plan_of<'r>(recorder: &'r Recorder<'_>, agent: u32) -> Option<&'r PlanNode> {

@@ -1,10 +1,12 @@
 //! `Agent` and `SendMessage`: one admission for whoever is started, continued or told something.
 
+use super::completion::{ask_for, denied, permitted};
 use super::{Recorder, refuse};
 use crate::agent::AgentState;
-use crate::event::{AgentPath, CallRef, EventKind};
+use crate::event::{AgentPath, CallRef, EffectClass, EventKind};
 use crate::input::Refusal;
-use crate::run::{DEFAULT_TYPE, Run};
+use crate::permission::Decision;
+use crate::run::{Run, wanted_type};
 use crate::tools::DELEGATE;
 use fugato_model::chat::ToolCall;
 use fugato_model::words;
@@ -15,7 +17,36 @@ const MAX_UNREAD_BYTES: usize = 1 << 20;
 /// Agents of one run: far more than anybody reads about, few enough to keep.
 const MAX_AGENTS: usize = 10_000;
 
-/// An agent calls one of the two.
+/// An agent calls one of the two: the run's rules are asked first. Delegating changes nothing by itself, and whoever is
+/// started goes by the same rules, so no mode stands in its way.
+pub fn asked(recorder: &mut Recorder<'_>, by: CallRef, call: &ToolCall) {
+    let CallRef { agent, step, index } = by;
+    let rights = recorder.run.agents.get(agent as usize).and_then(|state| state.rights.clone());
+    match permitted(recorder.run, &as_meant(call), EffectClass::Read, rights.as_deref()) {
+        Decision::Allow => called(recorder, by, call),
+        Decision::Deny { why } => {
+            let content = denied(&why);
+            recorder.emit(EventKind::ToolCompleted { agent, step, index, content, is_error: true });
+        }
+        Decision::Ask { why } => {
+            let question = ask_for(recorder.run, by, call, &why);
+            recorder.emit(question);
+        }
+    }
+}
+
+/// Rules are about the kind that would be started, however it is written.
+fn as_meant(call: &ToolCall) -> ToolCall {
+    let mut meant = call.clone();
+    if call.name == DELEGATE
+        && let Some(arguments) = meant.arguments.as_object_mut()
+    {
+        arguments.insert("subagent_type".to_owned(), wanted_type(call).into());
+    }
+    meant
+}
+
+/// One of the two, allowed.
 pub fn called(recorder: &mut Recorder<'_>, by: CallRef, call: &ToolCall) {
     let outcome = if call.name == DELEGATE { spawn(recorder, by, call) } else { send(recorder, by, call) };
     let CallRef { agent, step, index } = by;
@@ -57,7 +88,7 @@ fn spawn(recorder: &mut Recorder<'_>, by: CallRef, call: &ToolCall) -> Result<An
     if text("prompt").is_none_or(str::is_empty) {
         return wrong("`prompt` is missing: the whole instruction for the subagent, which sees nothing else");
     }
-    let name = text("subagent_type").filter(|name| !name.is_empty()).unwrap_or(DEFAULT_TYPE);
+    let name = wanted_type(call);
     if !run.spec.types.contains_key(name) {
         let known: Vec<&str> = run.spec.types.keys().map(String::as_str).collect();
         let near = fugato_model::nearest(name, known.iter().copied());

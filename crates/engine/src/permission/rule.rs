@@ -48,6 +48,8 @@ const LONGEST: usize = 1000;
 /// for all of the second.
 const READING: &[&str] = &["Read", "Glob", "Grep", "office-read", "image-ocr", "canvas-read"];
 const CHANGING: &[&str] = &["Write", "Edit", "chart", "browser-screenshot", "canvas-*"];
+/// Tools that change files and tell what was in them: a `Read` rule about a path keeps them from it too.
+const READING_TOO: &[&str] = &["Edit", "chart", "canvas-*"];
 /// Arguments that name a file.
 const PATHS: &[&str] =
     &["path", "paths", "file", "file_path", "output", "out", "to", "target", "canvas", "data"];
@@ -139,7 +141,14 @@ impl Rule {
 
     /// For a deny or an ask: whether any part of the call fits.
     pub(super) fn touches(&self, subject: &Subject<'_>) -> bool {
-        if !self.names(&subject.call.name) {
+        let tool = &subject.call.name;
+        let would_tell = || {
+            let is_about_reading = self.tool.as_literal() == Some("Read");
+            is_about_reading
+                && matches!(self.about, About::Path(_))
+                && READING_TOO.iter().any(|name| is_named(name, tool))
+        };
+        if !self.names(tool) && !would_tell() {
             return false;
         }
         match &self.about {
@@ -156,6 +165,14 @@ impl Rule {
             }),
             About::Argument(name, glob) => self.fits_argument(subject, name, glob),
         }
+    }
+
+    pub(super) fn is_about_reading_a_path(&self) -> bool {
+        matches!(self.about, About::Path(_)) && self.names("Grep")
+    }
+
+    pub(super) fn means_path(&self, path: &str, here: Here<'_>) -> bool {
+        matches!(&self.about, About::Path(pattern) if pattern.matches(path, here))
     }
 
     /// For an allow: whether the whole call fits.
@@ -254,7 +271,7 @@ impl FromStr for Rule {
                 ),
             ));
         }
-        let tool = of_a_server(tool);
+        let tool = of_a_server(if tool == "Task" { "Agent" } else { tool });
         let about = match inner {
             None => About::Anything,
             Some((_, inner)) if ["", "*"].contains(&inner.trim()) => About::Anything,
@@ -287,7 +304,7 @@ fn about(tool: &str, inner: &str) -> Result<About, Words> {
     }
     match tool {
         "Bash" => Ok(command(inner)),
-        "Agent" | "Task" => Ok(About::Argument("subagent_type".to_owned(), Glob::new(inner))),
+        "Agent" => Ok(About::Argument("subagent_type".to_owned(), Glob::new(inner))),
         "Skill" | "skill_read" => Ok(About::Argument("name".to_owned(), Glob::new(inner))),
         "WebSearch" => Ok(About::Argument("query".to_owned(), Glob::new(inner))),
         tool if is_of_files(tool) => PathPattern::parse(inner).map(About::Path),

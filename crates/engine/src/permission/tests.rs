@@ -67,10 +67,6 @@ fn modes_decide_what_no_rule_names() {
     }
     // A tool nobody knows may do anything.
     assert!(matches!(of(&rules(Mode::Ask, &[], &[], &[]), &call("x__y", json!({}))), Decision::Ask { .. }));
-    let words = ["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions", "nonsense"];
-    let known = words.map(Mode::from_claude_code);
-    let expected = [Mode::Ask, Mode::AcceptEdits, Mode::ReadOnly, Mode::DontAsk, Mode::Default].map(Some);
-    assert_eq!((&known[..5], known[5]), (&expected[..], None));
 }
 
 #[test]
@@ -429,4 +425,45 @@ proptest! {
             prop_assert_eq!(rule.as_str().parse::<Rule>().unwrap(), rule);
         }
     }
+}
+
+#[test]
+fn what_a_path_must_not_be_read_for_no_tool_tells() {
+    let denies = rules(Mode::Default, &[], &[], &["Read(secrets/**)"]);
+    for (tool, arguments) in [
+        ("Read", json!({"path": "secrets/a"})),
+        ("chart", json!({"source": "secrets/a.csv", "output": "a.svg"})),
+        ("Edit", json!({"path": "secrets/a", "old": "x", "new": "y"})),
+        ("canvas-add", json!({"path": "secrets/a.canvas"})),
+    ] {
+        assert!(matches!(of(&denies, &call(tool, arguments)), Decision::Deny { .. }), "{tool}");
+    }
+    assert_eq!(of(&denies, &call("chart", json!({"source": "a.csv", "output": "a.svg"}))), Decision::Allow);
+    let no_reads = rules(Mode::Default, &[], &[], &["Read"]);
+    assert_eq!(of(&no_reads, &call("chart", json!({"source": "a.csv", "output": "a.svg"}))), Decision::Allow);
+}
+
+#[test]
+fn a_rule_of_a_kind_that_cannot_be_read_forbids_the_whole_tool() {
+    let mut rights = Rights::of_master(["Read", "Bash"], crate::plan::Access::ReadWrite, 0);
+    rights.deny.insert("Read([ab])".to_owned());
+    let permissions = Permissions { project: "/p".into(), ..Permissions::default() };
+    let decide = |tool: &str| {
+        permissions.decide(&call(tool, json!({"path": "c"})), Some(EffectClass::Read), Some(&rights))
+    };
+    assert!(matches!(decide("Read"), Decision::Deny { .. }));
+    assert_eq!(decide("Bash"), Decision::Allow);
+}
+
+#[test]
+fn who_has_a_part_of_a_tool_is_told_which() {
+    let mut kind = crate::agent_type::AgentType::named("x");
+    kind.only = vec!["Bash(git log:*)".to_owned(), "Read(src/**)".to_owned()];
+    let rights = Rights::of_master(["Read", "Bash"], crate::plan::Access::ReadWrite, 0).narrowed(&kind);
+    let permissions = Permissions { project: "/p".into(), ..Permissions::default() };
+    let ls = call("Bash", json!({"command": "ls"}));
+    let Decision::Deny { why } = permissions.decide(&ls, Some(EffectClass::Once), Some(&rights)) else {
+        panic!("it was not refused")
+    };
+    assert_eq!(why.words().en, "because agents of its kind may call only Bash(git log:*)");
 }

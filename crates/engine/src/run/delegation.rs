@@ -26,7 +26,14 @@ pub struct Queued {
 }
 
 /// For calls that name no kind.
-pub(crate) const DEFAULT_TYPE: &str = "general-purpose";
+const DEFAULT_TYPE: &str = "general-purpose";
+
+/// The kind of agent that a call would start. The one reading of it: who is admitted, asked about and started must be
+/// the same.
+pub(crate) fn wanted_type(call: &ToolCall) -> &str {
+    let named = call.arguments.get("subagent_type").and_then(|value| value.as_str()).map(str::trim);
+    named.filter(|name| !name.is_empty()).unwrap_or(DEFAULT_TYPE)
+}
 
 impl Run {
     pub(super) fn agent_queued(&mut self, agent: &AgentPath, call: Option<CallRef>, background: bool) {
@@ -41,9 +48,7 @@ impl Run {
             call,
             background,
             prompt: text(&["prompt", "message"]),
-            agent_type: Some(text(&["subagent_type"]))
-                .filter(|kind| !kind.is_empty())
-                .unwrap_or_else(|| DEFAULT_TYPE.into()),
+            agent_type: asked.as_ref().map_or(DEFAULT_TYPE, wanted_type).to_owned(),
             description: text(&["description"]),
             call_id: asked.map(|call| call.id).unwrap_or_default(),
         };

@@ -3,9 +3,13 @@
 use super::{NodeStatus, Question, Run, index};
 use crate::agent::{AgentState, Turn, WaitsFor};
 use crate::decide::{ALWAYS, REPEAT};
-use crate::event::{Asked, CallRef, EventKind};
+use crate::event::{Asked, CallRef, EffectClass, EventKind};
+use crate::permission::{Decision, Why};
 use crate::question::Wants;
+use crate::run::wanted_type;
+use crate::tools::{self, DELEGATE};
 use fugato_model::chat::{Message, ToolCall};
+use fugato_model::{Words, words};
 use serde_json::Value;
 
 impl Run {
@@ -115,6 +119,30 @@ impl Run {
         open.filter_map(|at| Some((at, self.questions.get(at as usize)?)))
     }
 
+    /// A question for a person to read, in their language where it is ours; an agent's words are its own.
+    pub fn question_words(&self, number: u32) -> Words {
+        let Some(question) = self.questions.get(number as usize) else { return words!("", "") };
+        let said = || Words { en: question.text.clone(), zh: question.text.clone() };
+        let Asked::Permission { agent, step, index } = question.about else { return said() };
+        let at = CallRef { agent, step, index };
+        let Some(call) = self.call_of(at).filter(|_| self.is_open(number)) else { return said() };
+        let rights = self.agents.get(agent as usize).and_then(|state| state.rights.as_deref());
+        let class = tools::class_of(&call.name).unwrap_or(EffectClass::Read);
+        match self.spec.permissions.decide(&call, Some(class), rights) {
+            Decision::Ask { why } => self.may_it(at, &call, &why),
+            _ => said(),
+        }
+    }
+
+    /// May it?
+    pub(crate) fn may_it(&self, at: CallRef, call: &ToolCall, why: &Why) -> Words {
+        let agent =
+            self.agents.get(at.agent as usize).map(|state| state.path.to_string()).unwrap_or_default();
+        let Words { en, zh } = why.words();
+        let call = shown(call);
+        words!("May `{agent}` run this? ({en})\n{call}", "允许 `{agent}` 执行吗？（{zh}）\n{call}")
+    }
+
     /// Whoever asked is gone: nobody waits for these answers.
     pub(super) fn forget_questions(&mut self, agent: u32) {
         let questions = &self.questions;
@@ -130,10 +158,33 @@ impl Run {
     }
 }
 
-/// What "always" allows for the rest of a run: the tool, and of a shell only this very command.
+/// A call, for a person who decides about it. What is left out of the middle of a long one is said: nobody should allow
+/// what they did not see without knowing that.
+fn shown(call: &ToolCall) -> String {
+    let what = match call.arguments.get("command").and_then(Value::as_str) {
+        Some(command) => command.to_owned(),
+        None => call.arguments.to_string(),
+    };
+    let count = what.chars().count();
+    if count <= SHOWN_CHARS {
+        return format!("{}: {what}", call.name);
+    }
+    let half = SHOWN_CHARS / 2;
+    let head: String = what.chars().take(half).collect();
+    let tail: String = what.chars().skip(count - half).collect();
+    let left_out = count - 2 * half;
+    format!("{}: {head}\n[… {left_out} characters, whole in `fugato events` …]\n{tail}", call.name)
+}
+
+/// Of a call that a person is asked about.
+const SHOWN_CHARS: usize = 4000;
+
+/// What "always" allows for the rest of a run: the tool, of a shell only this very command, of agents only this kind.
 pub(crate) fn permit(call: &ToolCall) -> String {
-    match call.arguments.get("command").and_then(Value::as_str) {
-        Some(command) => format!("{}({command})", call.name),
+    let text = |key: &str| call.arguments.get(key).and_then(Value::as_str);
+    let kind = (call.name == DELEGATE).then(|| wanted_type(call));
+    match kind.or_else(|| text("command")) {
+        Some(exactly) => format!("{}({exactly})", call.name),
         None => call.name.clone(),
     }
 }

@@ -474,3 +474,41 @@ fn a_rule_may_forbid_a_kind_of_agent_or_have_a_person_asked() {
     assert_eq!(world.outcome(), Outcome::Complete);
     replays(&world);
 }
+fn rules_about_kinds_of_agents_hold_however_the_kind_is_written() {
+    let mut world = guarded(permission::Mode::Default, &["Task(general-purpose)"]);
+    let start = |kind: serde_json::Value| ("Agent", json!({"prompt": "x", "subagent_type": kind}));
+    let asks = [start(json!("general-purpose")), start(json!(" general-purpose ")), start(json!(""))];
+    world.complete(main_step(1), calls(&asks));
+    assert!(refusal(&world).contains("by the rule `Task(general-purpose)`"), "{}", refusal(&world));
+    assert_eq!(world.run.agents.len(), 1);
+    world.complete(main_step(2), calls(&[start(json!(" explore "))]));
+    let explore = &world.run.agents[1];
+    assert_eq!((explore.agent_type.as_str(), explore.path.as_str()), ("explore", "explore-1"));
+    assert!(!explore.has_tool("Write"), "a space gives no rights");
+    replays(&world);
+}
+
+#[test]
+fn a_person_is_asked_before_an_agent_is_started_if_a_rule_says_so() {
+    let mut world = guarded(permission::Mode::Default, &["SendMessage"]);
+    Arc::make_mut(&mut world.run.spec).permissions.rules.ask = vec!["Agent".parse().unwrap()];
+    world.complete(main_step(1), calls(&[delegate("explore", "find it"), delegate("explore", "and that")]));
+    assert_eq!((world.run.status(), world.run.agents.len()), ("awaiting_input", 1));
+    world.tell(Input::Answer { question: 0, answer: "always".into() }).unwrap();
+    world.tell(Input::Answer { question: 1, answer: "deny: enough".into() }).unwrap();
+    assert_eq!(world.run.agents.len(), 2);
+    world.complete(model_of(1, 1), says("found"));
+    assert!(refusal(&world).contains("enough"), "{}", refusal(&world));
+    world.complete(main_step(2), calls(&[delegate("explore", "more")]));
+    assert_eq!(world.run.agents.len(), 3, "allowed for good");
+    world.complete(model_of(2, 1), says("found"));
+    world.complete(main_step(3), calls(&[("SendMessage", json!({"to": "explore-1", "message": "?"}))]));
+    assert!(refusal(&world).contains("by the rule `SendMessage`"), "{}", refusal(&world));
+}
+
+#[test]
+fn a_question_without_words_is_not_put_to_a_person() {
+    let mut world = guarded(permission::Mode::Default, &[]);
+    world.complete(main_step(1), calls(&[("ask_user", json!({"question": " "}))]));
+    assert!(world.run.questions.is_empty() && refusal(&world).contains("`question` is missing"));
+}

@@ -3,9 +3,12 @@
 
 use super::perform::World;
 use super::session::Notice;
-use crate::hosts::{self, Ending, Host, HostEnd, HostEvent, HostSession, HostSettings, HostTask, HostTools};
+use crate::hosts::{
+    self, Ending, Guard, Host, HostEnd, HostEvent, HostSession, HostSettings, HostTask, HostTools,
+};
 use crate::process::{self, End, Spec};
 use crate::tools::{Access, ToolContext};
+use fugato_engine::permission::{Mode, Rule};
 use fugato_engine::{AgentState, Completion, Executor, Run};
 use fugato_model::chat::{Answer, Message, ModelFault, Role, StopReason, Usage};
 use serde_json::{Value, json};
@@ -102,11 +105,13 @@ fn host(host: Host, state: &AgentState, run: &Run, world: &World) -> Job {
     task.system = state.system.to_string();
     // The run's own model is one of ours; a host has models of its own.
     task.model = state.kind.model.clone().or_else(|| settings.model.clone());
-    task.access = match state.access {
-        fugato_engine::Access::ReadOnly => Access::ReadOnly,
-        fugato_engine::Access::ReadWrite => Access::ReadWrite,
+    let mode = run.spec.permissions.rules.mode;
+    task.access = match (state.access, mode) {
+        (fugato_engine::Access::ReadWrite, Mode::Default | Mode::AcceptEdits) => Access::ReadWrite,
+        // It works where nobody can be asked: what would be asked does not happen.
+        _ => Access::ReadOnly,
     };
-    task.guard = settings.guard;
+    task.guard = if mode == Mode::Default { settings.guard } else { Guard::Kept };
     task.max_turns = state.kind.steps;
     task.tools = tools(state, run);
     task.env.clone_from(env);
@@ -117,13 +122,26 @@ fn host(host: Host, state: &AgentState, run: &Run, world: &World) -> Job {
 /// The host's tools by its kind and the run's rules; what nobody allowed, the host's own checks decide about.
 fn tools(state: &AgentState, run: &Run) -> HostTools {
     let rules = &run.spec.permissions.rules;
-    let words = |rules: &[fugato_engine::permission::Rule]| {
-        rules.iter().map(|rule| rule.as_str().to_owned()).collect()
-    };
+    let words = |rules: &[Rule]| rules.iter().map(|rule| rule.as_str().to_owned()).collect::<Vec<_>>();
     let mut denied: Vec<String> = words(&rules.deny);
+    denied.extend(words(&rules.ask));
     denied.extend(state.kind.deny.iter().cloned());
     denied.extend(state.kind.disallowed.iter().cloned());
-    HostTools { only: state.kind.tools.clone(), approved: words(&rules.allow), denied }
+    let allowed = if rules.mode == Mode::ReadOnly { Vec::new() } else { words(&rules.allow) };
+    let approved = narrowed(allowed, &state.kind.only);
+    HostTools { only: state.kind.tools.clone(), approved, denied }
+}
+
+/// Of what is allowed, what a kind that is for parts of some tools leaves of it.
+fn narrowed(allowed: Vec<String>, only: &[String]) -> Vec<String> {
+    let tool = |rule: &str| rule.split('(').next().unwrap_or_default().to_owned();
+    let whole: Vec<&String> = only.iter().filter(|rule| allowed.contains(&tool(rule))).collect();
+    let kept = allowed
+        .iter()
+        .filter(|rule| only.contains(rule) || !only.iter().any(|part| tool(part) == tool(rule)));
+    let mut approved: Vec<String> = kept.chain(whole).cloned().collect();
+    approved.dedup();
+    approved
 }
 
 async fn hosted(
@@ -215,5 +233,22 @@ fn answered_by(finished: process::Finished) -> Completion {
         End::MemoryLimit => failed("its program took too much memory and was ended".to_owned()),
         End::Cancelled => failed("cancelled".to_owned()),
         End::CouldNotStart(words) => failed(words.en),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_for_parts_of_a_tool_is_approved_for_those_only() {
+        let of = |allowed: &[&str], only: &[&str]| {
+            let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+            narrowed(owned(allowed), &owned(only))
+        };
+        assert_eq!(of(&["Bash", "Read"], &["Bash(git:*)"]), ["Read", "Bash(git:*)"]);
+        assert_eq!(of(&["Bash(npm:*)", "Read"], &["Bash(git:*)"]), ["Read"]);
+        assert_eq!(of(&["Bash(git:*)"], &["Bash(git:*)"]), ["Bash(git:*)"]);
+        assert_eq!(of(&["Bash", "Read"], &[]), ["Bash", "Read"]);
     }
 }

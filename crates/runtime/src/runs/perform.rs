@@ -204,6 +204,7 @@ impl World {
             }
             Effect::RunTool { agent, call, .. } => {
                 let access = run.agent(agent.as_str()).map_or(Access::ReadOnly, |(_, state)| state.access);
+                let unread = unread(run, agent.as_str());
                 let (mut call, agent) = (call.clone(), agent.to_string());
                 let artifact = artifact::wanted(&call, run);
                 Job::Process(Box::pin(async move {
@@ -213,7 +214,8 @@ impl World {
                             return told(Err(problem));
                         }
                     }
-                    self.tool(&agent, &call, access, token, live).await
+                    let context = ToolContext { unread, ..self.context(&agent, access) };
+                    self.tool(&call, &context, token, live).await
                 }))
             }
             Effect::RunScript { node, skill, dir, entry, arguments, .. } => {
@@ -286,6 +288,7 @@ impl World {
             processes: self.processes.get().cloned().unwrap_or_default(),
             limits: self.sandbox.limits(),
             wrapper: Some(self.sandbox.wrapper()),
+            unread: None,
             agent: agent.to_owned(),
             kept: Arc::clone(&self.kept),
         }
@@ -293,17 +296,15 @@ impl World {
 
     async fn tool(
         &self,
-        agent: &str,
         call: &ToolCall,
-        access: Access,
+        context: &ToolContext,
         token: CancellationToken,
         live: UnboundedSender<Notice>,
     ) -> Completion {
-        let context = self.context(agent, access);
         let mut tell = |text: &str| {
-            let _ = live.send(Notice::Live { agent: agent.to_owned(), text: text.to_owned() });
+            let _ = live.send(Notice::Live { agent: context.agent.clone(), text: text.to_owned() });
         };
-        let mut outcome = tools::perform(call, &context, token, &mut tell).await;
+        let mut outcome = tools::perform(call, context, token, &mut tell).await;
         if let Some(whole) = outcome.full.take()
             && let Some(digest) = self.keep(whole).await
         {
@@ -459,6 +460,13 @@ async fn ask(models: &Models, transcript: &tokio::sync::Mutex<Transcript>, call:
 const WRAP_UP: &str = "This is your last step. Answer now with the result you have; no tool will be called.";
 const SUMMARY: &str = "The conversation is about to be shortened. Write a summary for yourself: what the task is, what \
 you did, what you found (facts, numbers, file names), what is left to do. Call no tool.";
+
+/// What the rules of the run and of its kind keep an agent from reading.
+fn unread(run: &Run, agent: &str) -> Option<tools::Unread> {
+    let rights = run.agent(agent).and_then(|(_, state)| state.rights.as_deref());
+    let unread = run.spec.permissions.unread(rights)?;
+    Some(tools::Unread::new(move |path| unread.has(path)))
+}
 
 /// The skills an agent may read: those of the run, as far as its kind goes.
 fn visible_to(run: &Run, agent: &str) -> String {

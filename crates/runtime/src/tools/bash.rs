@@ -48,10 +48,11 @@ async fn run(call: Call<'_>) -> Result<ToolOutcome, Failure> {
     let Call { arguments, context, cancel, on_output } = call;
     let spec = command(&parse(arguments)?, context)?;
     let time = spec.time_limit;
+    let hint = spec.fence.is_some().then_some(CLOSED);
     let mut decoder = Decoder::default();
     let finished = process::run(spec, cancel, &mut |_, bytes| decoder.push(bytes, on_output)).await;
     decoder.finish(on_output);
-    answer(finished, time, context)
+    answer(finished, time, hint, context)
 }
 
 fn command(wanted: &Arguments, context: &ToolContext) -> Result<Spec, Failure> {
@@ -81,7 +82,12 @@ fn shell(env: &[(OsString, OsString)]) -> OsString {
     found.unwrap_or_else(|| "/bin/sh".into())
 }
 
-fn answer(finished: Finished, time: Duration, context: &ToolContext) -> Result<ToolOutcome, Failure> {
+fn answer(
+    finished: Finished,
+    time: Duration,
+    hint: Option<&str>,
+    context: &ToolContext,
+) -> Result<ToolOutcome, Failure> {
     let ending = match &finished.end {
         End::Exited(0) => None,
         End::Exited(code) => Some(format!("[exit code {code}]")),
@@ -106,7 +112,24 @@ fn answer(finished: Finished, time: Duration, context: &ToolContext) -> Result<T
         bytes.push(b'\n');
     }
     bytes.extend_from_slice(ending.as_bytes());
+    if let Some(hint) = hint.filter(|_| met_a_wall(&bytes)) {
+        bytes.extend_from_slice(hint.as_bytes());
+    }
     let cut = finished.end == End::OutputLimit;
     let outcome = ToolOutcome::fitted(bytes, context.limits.inline_bytes).failed();
     Ok(ToolOutcome { truncated: outcome.truncated || cut, ..outcome })
+}
+
+/// Programs blame permissions, and a model would look for them in the wrong place.
+const CLOSED: &str = "\n[commands run in a sandbox: they write only in the project directory and in $TMPDIR, and reach no \
+    network unless it was opened. Git writes at the top of its repository: if that lies above the project, commits do not \
+    work here. The person can open more with the settings sandbox.writable and sandbox.network]";
+
+/// At the end of what it wrote, where the reason of a failure stands.
+fn met_a_wall(output: &[u8]) -> bool {
+    let end = output.get(output.len().saturating_sub(4096)..).unwrap_or(output);
+    let end = String::from_utf8_lossy(end);
+    let signs =
+        ["Permission denied", "Read-only file system", "Network is unreachable", "Operation not permitted"];
+    signs.iter().any(|sign| end.contains(sign))
 }

@@ -33,6 +33,8 @@ pub struct ToolContext {
     pub processes: ProcessLog,
     /// Put around every command before it starts: the place of a sandbox.
     pub wrapper: Option<Wrapper>,
+    /// What searches through directories leave out.
+    pub unread: Option<Unread>,
     /// Whose call it is.
     pub agent: String,
     /// What lives longer than a call: connections and the browser.
@@ -95,6 +97,26 @@ impl ToolLimits {
                 words!("it started more than {most} processes at once", "同时启动的进程超过 {most} 个")
             }
         }
+    }
+}
+
+/// Paths, relative to the project or absolute, that the agent is kept from reading.
+#[derive(Clone)]
+pub struct Unread(Arc<dyn Fn(&str) -> bool + Send + Sync>);
+
+impl Unread {
+    pub fn new(has: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(has))
+    }
+
+    pub(super) fn has(&self, path: &str) -> bool {
+        (self.0)(path)
+    }
+}
+
+impl fmt::Debug for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Unread")
     }
 }
 

@@ -39,7 +39,7 @@ use std::pin::Pin;
 
 pub use crate::process::CancelToken;
 pub use browser::{browser_is_sandboxed, find_browser};
-pub use context::{Access, ToolContext, ToolLimits, Wrapper};
+pub use context::{Access, ToolContext, ToolLimits, Unread, Wrapper};
 pub use kept::{Kept, SearchReport, WebSettings};
 pub use outcome::ToolOutcome;
 pub use toolbox::ToolBox;

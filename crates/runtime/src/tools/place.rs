@@ -1,7 +1,7 @@
 //! A path from a model becomes a place beneath a root, or a refusal. Nothing here trusts a path after looking at it:
 //! what is judged is the opened file, and opening itself cannot leave the root.
 
-use super::ToolContext;
+use super::{ToolContext, Unread};
 use crate::beneath::{DIRECTORY, READ, open_beneath};
 use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
@@ -47,6 +47,7 @@ pub(super) struct Place {
     /// What stands before paths beneath the root when they are shown: nothing for the project.
     pub prefix: PathBuf,
     pub root_dir: PathBuf,
+    unread: Option<Unread>,
 }
 
 impl Place {
@@ -63,6 +64,9 @@ impl Place {
         if path == "~" || path.starts_with("~/") {
             return Err(PlaceError::Unusable("`~` has no meaning here; paths are relative to the project"));
         }
+        if path.contains("://") {
+            return Err(PlaceError::Unusable("it is an address; write the path of a file"));
+        }
         let (root_dir, rel) = locate(context, path)?;
         let is_project = context.roots.first().is_some_and(|first| *first == root_dir);
         let root = openat(CWD, &root_dir, DIRECTORY, Mode::empty()).map_err(|error| PlaceError::Io {
@@ -70,11 +74,18 @@ impl Place {
             error: error.into(),
         })?;
         let prefix = if is_project { PathBuf::new() } else { root_dir.clone() };
-        Ok(Self { root, rel, shown: path.to_owned(), prefix, root_dir })
+        let unread = context.unread.clone();
+        Ok(Self { root, rel, shown: path.to_owned(), prefix, root_dir, unread })
     }
 
     pub fn root(&self) -> BorrowedFd<'_> {
         self.root.as_fd()
+    }
+
+    /// Is the agent kept from reading what is at this path below the root?
+    pub fn keeps(&self, path: &[u8]) -> bool {
+        let Some(unread) = &self.unread else { return false };
+        unread.has(&self.prefix.join(String::from_utf8_lossy(path).as_ref()).to_string_lossy())
     }
 
     /// The regular file here, for reading.

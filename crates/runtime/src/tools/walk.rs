@@ -116,7 +116,8 @@ pub(super) fn walk(
             return Ok(Walked::Cut("there are more than a million files"));
         }
         let is_dir = kind == FileType::Directory;
-        if NEVER.contains(&name.as_slice()) || walk.rules.leaves_out(&walk.path, is_dir) {
+        let is_left_out = NEVER.contains(&name.as_slice()) || walk.rules.leaves_out(&walk.path, is_dir);
+        if is_left_out || place.keeps(&walk.path) {
             continue;
         }
         if is_dir {

@@ -168,3 +168,12 @@ proptest! {
         prop_assert_eq!(rights.narrowed(&a).narrowed(&a), rights.narrowed(&a));
     }
 }
+
+#[test]
+fn who_may_not_have_a_person_asked_has_no_tool_for_it() {
+    let master = Rights::of_master(tools::names(), Access::ReadWrite, 1);
+    let mut kind = AgentType::named("quiet");
+    assert!(master.for_child(&kind).has_tool(tools::ASK));
+    kind.asking = Asking::Refuse;
+    assert!(!master.for_child(&kind).has_tool(tools::ASK));
+}

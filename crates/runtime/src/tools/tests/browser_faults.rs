@@ -228,6 +228,16 @@ async fn a_machine_without_a_browser_says_how_to_get_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_browser_starts_however_deep_the_scratch_directory_lies() {
+    let server = Server::start(|_| Answer::html("<p>fine"));
+    let mut project = browsing(&[&server]);
+    project.context.scratch = project.temp.path().join("deep".repeat(40)).join("scratch");
+    std::fs::create_dir_all(&project.context.scratch).unwrap();
+    assert!(project.done("browser-navigate", json!({"url": server.url("/")})).await.contains("fine"));
+    project.context.kept.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_call_leaves_the_browser_usable() {
     let server = Server::start(|request| match request.path() {
         "/hang" => Answer::Hang,
