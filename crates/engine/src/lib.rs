@@ -35,7 +35,7 @@ pub use agent_type::{
 pub use context::ContextSize;
 pub use effect::{Effect, EffectKey};
 pub use event::{
-    AfterFailure, AgentPath, Asked, By, CallRef, Delegated, EffectClass, Event, EventKind, Outcome, Purpose,
+    AfterFailure, AgentPath, Asked, By, CallRef, Delegated, Used, EffectClass, Event, EventKind, Outcome, Purpose,
     RunSpec, SkillPin, Target, Timer, Verb, Verdict,
 };
 pub use input::{Command, Completion, Input, Refusal};

@@ -2,7 +2,7 @@
 
 use super::drive::drive;
 use super::models::{model_of_run, models, store};
-use super::start::{HowArgs, world_of_spec};
+use super::start::{HowArgs, hosts, world_of_spec};
 use super::{detach, run_error, skills};
 use crate::agents::{AgentSelection, known_agents};
 use crate::app::{App, SkillSelection};
@@ -12,6 +12,7 @@ use clap::Args;
 use fugato_engine::{AgentType, Executor, Limits, Setting};
 use fugato_model::words;
 use fugato_runtime::agents::model_for;
+use fugato_runtime::hosts::Host;
 use fugato_runtime::runs::{MASTER_STEPS, Session, Started, Task, plan_task};
 
 /// Give a task to a master agent.
@@ -41,8 +42,21 @@ pub enum AgentHost {
     Codex,
 }
 
+impl AgentHost {
+    fn host(self) -> Option<Host> {
+        match self {
+            Self::Model => None,
+            Self::Claude => Some(Host::Claude),
+            Self::Codex => Some(Host::Codex),
+        }
+    }
+}
+
 pub fn run(args: &GoArgs, app: &mut App) -> Outcome {
     let text = task_text(&args.task)?;
+    if let Some(lacking) = args.agent_host.host().and_then(|host| hosts(app).lacks(host)) {
+        return Err(CliError::not_found(lacking));
+    }
     let models = models(app);
     let model = match (args.agent_host, &args.how.model) {
         // A host brings its own model; its subagents are asked of it, not of us.
@@ -63,12 +77,11 @@ pub fn run(args: &GoArgs, app: &mut App) -> Outcome {
         sets: super::start::sets(&args.how.sets)?,
         ..Started::default()
     };
-    let mut types = kinds(args, &started.model, app)?;
-    let main_type = host_type(args.agent_host);
-    types.extend(main_type.clone());
+    let types = kinds(args, &started.model, app)?;
+    let master = host_type(args.agent_host);
     let is_repository = app.places.cwd.ancestors().any(|dir| dir.join(".git").exists());
     let setting = if is_repository { Setting::Project } else { Setting::Global };
-    let task = Task { text, types, main_type: main_type.map(|kind| kind.name), setting };
+    let task = Task { text, types, master, setting };
     let spec = plan_task(task, &started);
     let world = world_of_spec(&spec, models, &args.how.sandbox, app);
     let store = store(app)?;

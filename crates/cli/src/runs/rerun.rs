@@ -42,6 +42,7 @@ pub fn run(args: &RerunArgs, app: &mut App) -> Outcome {
     let rerun = Rerun {
         rates: models.rate(&asked).map(|rate| (asked, rate)).into_iter().collect(),
         installed: Arc::new(app.discover(&app.roots(&SkillSelection::default(), None)?).inventory),
+        types: fugato_runtime::agents::agent_types(&app.places).list(),
         events: &events,
         from: args.from.as_deref(),
         sets: sets(&args.how.sets)?,

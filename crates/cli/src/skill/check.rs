@@ -208,7 +208,8 @@ pub(super) fn phases_of(skill: &Installed, installed: &Inventory, app: &App) -> 
     }
     let dir = SkillDir::open(&skill.dir).ok()?;
     let file = RelPath::parse(&skill.file).ok()?;
-    Some(read_phases(&dir, &file, installed, &|path| app.show_path(&skill.dir.join(path))))
+    let types = fugato_runtime::agents::agent_types(&app.places);
+    Some(read_phases(&dir, &file, installed, &|name| types.get(name).is_some(), &|path| app.show_path(&skill.dir.join(path))))
 }
 
 pub(super) fn read_skill_file(skill: &Installed) -> Option<Vec<u8>> {

@@ -67,6 +67,19 @@ pub fn stop(recorder: &mut Recorder<'_>, agent: u32, verdict: Verdict) {
     }
 }
 
+/// Ends an agent that may have done something nobody knows of: no fallback does it again.
+pub fn stop_in_doubt(recorder: &mut Recorder<'_>, agent: u32, verdict: Verdict) {
+    let state = recorder.run.agents.get(agent as usize);
+    match (state.and_then(|state| state.node), verdict) {
+        (Some(node), Verdict::Failed { message }) => {
+            recorder
+                .emit(EventKind::AgentStopped { agent, verdict: Verdict::Failed { message: message.clone() } });
+            give_up(recorder, node, words!("{message}", "{message}"));
+        }
+        (_, verdict) => stop(recorder, agent, verdict),
+    }
+}
+
 /// What is wrong with an agent's result, if a shape was declared for it.
 pub fn problem(run: &Run, agent: u32, verdict: &Verdict) -> Option<String> {
     let node = run.agents.get(agent as usize)?.node?;
@@ -89,14 +102,19 @@ fn step(recorder: &mut Recorder<'_>, agent: u32) -> bool {
         return true;
     }
     let taken = state.steps_of_task();
-    let most = state.kind.steps.filter(|_| state.parent.is_some()).unwrap_or(limits.steps);
+    let is_master = state.parent.is_none() && state.node.is_none();
+    // Other programs count their own steps: to us a whole turn of theirs is one.
+    let by_model = state.kind.executor == Executor::Model;
+    let most = state.kind.steps.filter(|_| by_model && !is_master).unwrap_or(limits.steps);
     if taken >= most {
         let verdict = Verdict::LimitReached { limit: "steps".into(), text: state.last_text() };
         stop(recorder, agent, verdict);
         return true;
     }
     let room = limits.context_tokens;
-    let purpose = if taken + 1 == most || is_last_of_share(recorder.run, state) {
+    let purpose = if !by_model {
+        Purpose::Step
+    } else if taken + 1 == most || is_last_of_share(recorder.run, state) {
         Purpose::WrapUp
     } else if state.context.tokens() > room && context::cut(state, room).is_some() {
         Purpose::Summary

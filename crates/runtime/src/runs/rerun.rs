@@ -3,7 +3,7 @@
 
 use super::moment::Moment;
 use super::start::{StartError, Started, context_of, new_id, plan_run};
-use fugato_engine::{Event, EventKind, Limits, PlanNode, Rate, RunSpec, results};
+use fugato_engine::{AgentType, Event, EventKind, Limits, PlanNode, Rate, RunSpec, results};
 use fugato_model::Diagnostic;
 use fugato_skill::{Installed, Inventory, dates};
 use serde_json::{Value, json};
@@ -24,6 +24,8 @@ pub struct Rerun<'a> {
     pub rates: BTreeMap<String, Rate>,
     /// Skills that its phases may name.
     pub installed: Arc<Inventory>,
+    /// Kinds of agents that its phases may name.
+    pub types: Vec<AgentType>,
 }
 
 /// A run to be made from another, and what the person should know about it.
@@ -153,6 +155,7 @@ fn started_as(old: &RunSpec, at: i64, rerun: &Rerun<'_>) -> Started {
         permissions: old.permissions.clone(),
         moment: None,
         installed: rerun.installed.clone(),
+        types: rerun.types.clone(),
     }
 }
 
