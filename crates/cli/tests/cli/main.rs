@@ -12,6 +12,7 @@ mod display;
 mod exports;
 mod ground;
 mod history;
+mod hosted;
 mod hosts;
 mod kills;
 mod live;

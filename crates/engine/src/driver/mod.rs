@@ -72,8 +72,10 @@ pub fn stop_in_doubt(recorder: &mut Recorder<'_>, agent: u32, verdict: Verdict) 
     let state = recorder.run.agents.get(agent as usize);
     match (state.and_then(|state| state.node), verdict) {
         (Some(node), Verdict::Failed { message }) => {
-            recorder
-                .emit(EventKind::AgentStopped { agent, verdict: Verdict::Failed { message: message.clone() } });
+            recorder.emit(EventKind::AgentStopped {
+                agent,
+                verdict: Verdict::Failed { message: message.clone() },
+            });
             give_up(recorder, node, words!("{message}", "{message}"));
         }
         (_, verdict) => stop(recorder, agent, verdict),

@@ -8,8 +8,8 @@ use super::washing;
 use crate::exports::Exporter;
 use crate::store::{Batch, Lease, NewRun, Owner, Reader, RunStatus, RunSummary, Store, StoreError};
 use fugato_engine::{
-    AgentPath, Change, Command, Completion, Effect, EffectKey, Event, EventKind, Input, Refusal, Run, RunSpec,
-    Used,
+    AgentPath, Change, Command, Completion, Effect, EffectKey, Event, EventKind, Input, Refusal, Run,
+    RunSpec, Used,
 };
 use fugato_model::chat::ModelFault;
 use fugato_model::{Words, words};
