@@ -83,7 +83,7 @@ impl Places {
 
     /// The nearest ancestor that holds a `.git`, else the working directory.
     pub fn project_root(&self) -> &Path {
-        self.cwd.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(&self.cwd)
+        self.cwd.ancestors().find(|dir| holds_git(dir)).unwrap_or(&self.cwd)
     }
 
     /// The persistent index of discovery.
@@ -105,9 +105,31 @@ impl Places {
     }
 }
 
+/// Is this the top of a repository? Sandboxes put an empty `.git` where there is none while a command runs, to keep it from
+/// making one: that must not make another project of it.
+pub(crate) fn holds_git(dir: &Path) -> bool {
+    let dot_git = dir.join(".git");
+    match std::fs::read_dir(&dot_git) {
+        Ok(mut entries) => entries.next().is_some(),
+        // A worktree has a file; what cannot be read is somebody's.
+        Err(_) => dot_git.exists(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_empty_git_directory_makes_no_project() {
+        let temp = tempfile::tempdir().unwrap();
+        let inner = temp.path().join("inner");
+        std::fs::create_dir_all(inner.join(".git")).unwrap();
+        assert!(!holds_git(&inner) && !holds_git(temp.path()));
+        std::fs::write(inner.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        std::fs::write(temp.path().join(".git"), "gitdir: elsewhere\n").unwrap();
+        assert!(holds_git(&inner) && holds_git(temp.path()));
+    }
 
     fn places(vars: &[(&str, &str)]) -> Places {
         Places::from_env("/projects/项目".into(), |name| {

@@ -28,7 +28,7 @@ fn common_dir(dir: &Path) -> Option<PathBuf> {
     let dot_git = dir.join(".git");
     let kind = fs::metadata(&dot_git).ok()?;
     if kind.is_dir() {
-        return Some(canonical(&dot_git));
+        return crate::places::holds_git(dir).then(|| canonical(&dot_git));
     }
     // A worktree or a submodule: a file with `gitdir: PATH`, relative to where it lies.
     let git_dir = dir.join(small_text(&dot_git)?.trim_end().strip_prefix("gitdir:")?.trim_start());
@@ -99,7 +99,7 @@ mod tests {
     fn the_digits_are_those_of_the_common_directory() {
         let temp = tempfile::tempdir().unwrap();
         let repo = temp.path().canonicalize().unwrap().join("repo");
-        fs::create_dir_all(repo.join(".git")).unwrap();
+        fs::create_dir_all(repo.join(".git/refs")).unwrap();
         let digest = fugato_skill::digest_bytes(repo.join(".git").to_str().unwrap().as_bytes());
         assert_eq!(project_slug(&repo), format!("repo-{}", digest.short()));
     }

@@ -12,7 +12,7 @@ use crate::agent_type::Executor;
 use crate::context;
 use crate::decide::Recorder;
 use crate::event::{Asked, EventKind, Outcome, Purpose, Verdict};
-use crate::limits::{Fit, fit, is_last_of_share};
+use crate::limits::{Fit, Reserve, fit, is_last_of_share};
 use crate::run::Run;
 use fugato_model::{Words, words};
 
@@ -123,7 +123,10 @@ fn step(recorder: &mut Recorder<'_>, agent: u32) -> bool {
     } else {
         Purpose::Step
     };
-    match fit(recorder.run, state) {
+    // A program of the person's own asks no model: it uses nothing of the budget.
+    let asks_nobody = matches!(state.kind.executor, Executor::Script { .. });
+    let fitting = if asks_nobody { Fit::Yes(Reserve::default(), None) } else { fit(recorder.run, state) };
+    match fitting {
         Fit::Yes(reserve, max_tokens) => {
             let step = state.step + 1;
             recorder.emit(EventKind::ModelRequested { agent, step, purpose, reserve, max_tokens });
