@@ -140,9 +140,9 @@ impl Room {
     }
 
     fn id(&self) -> String {
-        let runs = self.env.fugato("runs --json").exits(0);
-        let id = runs.json()["runs"][0]["id"].as_str().map(str::to_owned);
-        id.unwrap_or_else(|| panic!("{runs:?}"))
+        let runs = self.env.fugato("runs --json").exits(0).json();
+        assert_ne!(runs["runs"], json!([]));
+        runs["runs"][0]["id"].as_str().unwrap().to_owned()
     }
 
     fn events(&self) -> Vec<Value> {
@@ -437,6 +437,20 @@ fn claude_keeps_to_its_turns_and_to_the_rules_of_the_run() {
     let told = told[0]["content"].as_str().unwrap();
     assert!(told.contains("limit_reached") && told.contains("its limit of steps"), "{told}");
     assert_eq!(room.model.asked().len(), 3);
+}
+
+#[test]
+fn in_a_run_that_must_ask_a_host_only_reads() {
+    for which in [Claude, Codex] {
+        let room = Room::new(vec![
+            Rule::on("quokka", [which.shell("echo > made.txt")]).after(0),
+            Rule::on("quokka", [Say::text("I could not.")]),
+        ]);
+        room.env.run(["config", "set", "--layer", "user", "permissions.mode", "ask"]).exits(0);
+        let ran = room.run(&["go", "a quokka wants a file", "--agent-host", which.name()]);
+        ran.exits(0).says(&["I could not."]);
+        assert!(!room.has("made.txt"));
+    }
 }
 
 /// A scripted master with a helper that is this program.

@@ -337,3 +337,35 @@ fn micro_usd(usd: f64) -> Option<u64> {
     let micro = (usd * 1e6).round();
     (0.0..1e15).contains(&micro).then_some(micro as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hosts::Host;
+
+    #[test]
+    fn rules_speak_of_the_hosts_own_tools_by_their_full_names() {
+        let mut task = HostTask::new(Host::Claude, "/", "x");
+        task.access = Access::ReadWrite;
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        task.tools.only = Some(names(&["Read", "Web*", "Bash", "browser-*", "submit_result"]));
+        task.tools.approved = names(&["Bash(git log:*)", "canvas-read"]);
+        task.tools.denied = names(&["Web*", "browser-click", "Write(.github/**)", "mcp__db__drop"]);
+        let args: Vec<String> =
+            arguments(&task, None).iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        let value = |name: &str| {
+            let at = args.iter().position(|arg| arg == name);
+            at.and_then(|at| args.get(at + 1)).cloned().unwrap_or_default()
+        };
+        assert_eq!(value("--tools"), "Read,WebFetch,WebSearch,Bash");
+        assert_eq!(value("--allowedTools"), "Bash(git log:*)");
+        assert_eq!(value("--disallowedTools"), "WebFetch,WebSearch,Write(.github/**),mcp__db__drop");
+        task.access = Access::ReadOnly;
+        assert_eq!(available(&task).unwrap(), ["Read", "WebFetch", "WebSearch", "Bash"]);
+        task.tools.approved.clear();
+        assert_eq!(available(&task).unwrap(), ["Read", "WebFetch", "WebSearch"]);
+        task.tools.only = Some(names(&["*"]));
+        task.access = Access::ReadWrite;
+        assert!(available(&task).unwrap().contains(&"Edit"));
+    }
+}

@@ -21,9 +21,16 @@ use tokio_util::sync::CancellationToken;
 /// What is known of the hosts: their settings, and the environment they are started with.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
-    settings: Vec<(Host, HostSettings, Vec<(OsString, OsString)>)>,
+    known: Vec<Known>,
     /// The turns of each agent come one after the other: a conversation has one process at a time.
     turns: Arc<Mutex<HashMap<String, Conversation>>>,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    host: Host,
+    settings: HostSettings,
+    env: Vec<(OsString, OsString)>,
 }
 
 /// What is known here of an agent's conversation; held while a turn of it is under way.
@@ -35,16 +42,20 @@ impl Hosts {
         let of = |host: Host| {
             let settings = settings(host);
             let env = hosts::environment(host, all.iter().cloned(), &settings.env);
-            (host, settings, env)
+            Known { host, settings, env }
         };
-        Self { settings: Host::ALL.into_iter().map(of).collect(), turns: Arc::default() }
+        Self { known: Host::ALL.into_iter().map(of).collect(), turns: Arc::default() }
     }
 
     /// Why nothing can be done with this host, as far as that is seen without starting it.
     pub fn lacks(&self, host: Host) -> Option<Words> {
-        let (_, settings, env) = self.settings.iter().find(|(known, ..)| *known == host)?;
+        let Known { settings, env, .. } = self.of(host)?;
         let is_there = hosts::is_there(&settings.program, env);
         (!is_there).then(|| hosts::missing(host, &settings.program.to_string_lossy()))
+    }
+
+    fn of(&self, host: Host) -> Option<&Known> {
+        self.known.iter().find(|known| known.host == host)
     }
 
     fn conversation(&self, agent: &str) -> Conversation {
@@ -63,7 +74,7 @@ pub(super) struct Work {
 
 enum Job {
     Host { task: Box<HostTask>, conversation: Conversation },
-    Program { spec: Result<Spec, String> },
+    Program { spec: Result<Box<Spec>, String> },
     Nobody(String),
 }
 
@@ -93,7 +104,7 @@ impl Work {
                 let turn = HostTurn { agent: self.agent, step: self.step, live };
                 hosted(turn, *task, &conversation, token).await
             }
-            Job::Program { spec: Ok(spec) } => answered_by(process::run(spec, token, &mut |_, _| {}).await),
+            Job::Program { spec: Ok(spec) } => answered_by(process::run(*spec, token, &mut |_, _| {}).await),
             Job::Program { spec: Err(problem) } | Job::Nobody(problem) => failed(problem),
         }
     }
@@ -123,8 +134,7 @@ fn prompt(state: &AgentState) -> String {
 }
 
 fn host(host: Host, state: &AgentState, run: &Run, world: &World) -> Job {
-    let known = world.hosts.settings.iter().find(|(known, ..)| *known == host);
-    let Some((_, settings, env)) = known else {
+    let Some(Known { settings, env, .. }) = world.hosts.of(host) else {
         return Job::Nobody(format!("{} is not available here", host.as_str()));
     };
     let mut task = HostTask::new(host, world.project.clone(), prompt(state));
@@ -134,7 +144,8 @@ fn host(host: Host, state: &AgentState, run: &Run, world: &World) -> Job {
     task.system = state.system.to_string();
     // The run's own model is one of ours; a host has models of its own.
     task.model = state.kind.model.clone().or_else(|| settings.model.clone());
-    task.access = match state.access {
+    let access = rules::access(state, run);
+    task.access = match access {
         fugato_engine::Access::ReadOnly => Access::ReadOnly,
         fugato_engine::Access::ReadWrite => Access::ReadWrite,
     };
@@ -143,7 +154,7 @@ fn host(host: Host, state: &AgentState, run: &Run, world: &World) -> Job {
     task.guard = if rules::has_rules(state, run) { Guard::Kept } else { settings.guard };
     task.max_turns = Some(state.kind.steps.unwrap_or(run.spec.limits.steps));
     task.env.clone_from(env);
-    task.log = world.context(state.path.as_str(), state.access).processes;
+    task.log = world.context(state.path.as_str(), access).processes;
     let conversation = world.hosts.conversation(state.path.as_str());
     Job::Host { task: Box::new(task), conversation }
 }
@@ -242,14 +253,14 @@ fn program(command: &[String], state: &AgentState, run: &Run, world: &World) -> 
     let Some((name, arguments)) = command.split_first() else {
         return Job::Nobody("the agent's `command` is empty".to_owned());
     };
-    let context: ToolContext = world.context(state.path.as_str(), state.access);
+    let context: ToolContext = world.context(state.path.as_str(), rules::access(state, run));
     let mut spec = Spec::new(OsString::from(name), &world.project);
     spec.args = arguments.iter().map(OsString::from).collect();
     let task = json!({
         "task": told(state), "agent": state.path.as_str(), "type": state.agent_type, "run": run.spec.id,
     });
     spec.stdin = Some(task.to_string().into_bytes());
-    Job::Program { spec: context.confined(spec).map_err(|words| words.en) }
+    Job::Program { spec: context.confined(spec).map(Box::new).map_err(|words| words.en) }
 }
 
 fn answered_by(finished: process::Finished) -> Completion {

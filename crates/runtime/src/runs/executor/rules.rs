@@ -2,7 +2,8 @@
 //! would have to be asked about is refused there. Codex has no lists: access alone counts.
 
 use crate::hosts::HostTools;
-use fugato_engine::{AgentState, Run};
+use fugato_engine::permission::Mode;
+use fugato_engine::{Access, AgentState, Run};
 use std::collections::BTreeSet;
 
 /// Tools with which a host starts agents of its own.
@@ -27,10 +28,23 @@ pub(super) fn tools(state: &AgentState, run: &Run) -> HostTools {
     HostTools { only: kind.tools.clone(), approved, denied }
 }
 
+/// What it may do at all. Where a person is to be asked about every change, nobody can be: it reads.
+pub(super) fn access(state: &AgentState, run: &Run) -> Access {
+    match run.spec.permissions.rules.mode {
+        Mode::Default | Mode::AcceptEdits => state.access,
+        Mode::Ask | Mode::DontAsk | Mode::ReadOnly => Access::ReadOnly,
+    }
+}
+
 /// Does anything here depend on the host checking its calls?
 pub(super) fn has_rules(state: &AgentState, run: &Run) -> bool {
     let (kind, rules) = (&state.kind, &run.spec.permissions.rules);
-    !(kind.only.is_empty() && kind.deny.is_empty() && rules.deny.is_empty() && rules.ask.is_empty())
+    let is_usual = rules.mode == Mode::Default;
+    !(is_usual
+        && kind.only.is_empty()
+        && kind.deny.is_empty()
+        && rules.deny.is_empty()
+        && rules.ask.is_empty())
 }
 
 fn tool_of(rule: &str) -> &str {
