@@ -58,7 +58,7 @@ pub fn part(dir: &str, url: &str, count: &str) -> Result<(), BenchError> {
     let limits = Limits { concurrent: count, calls_per_answer: count, ..Limits::default() };
     let started = Started { model: MODEL.into(), limits, ..Started::default() };
     let text = format!("{MASTER}: start them.");
-    let task = Task { text, types: built_in_types(), main_type: None, setting: Setting::Global };
+    let task = Task { text, types: built_in_types(), master: None, setting: Setting::Global };
     let spec = plan_task(task, &started);
     let (began, before) = (Instant::now(), cpu());
     let world = inside::world(dir, url);

@@ -35,6 +35,8 @@ pub struct AgentState {
     pub share: Option<Reserve>,
     /// The conversation of the program that does its work, and the step in which it was last heard of.
     pub session: Option<(u32, Value)>,
+    /// That program was stopped in the middle, when the conversation here had this many messages: those it has heard.
+    pub cut_at: Option<u32>,
     /// How it ended, once it has, and when.
     pub verdict: Option<Verdict>,
     pub stopped_at: i64,
@@ -130,6 +132,14 @@ impl AgentState {
         if !self.inbox.is_empty() {
             let text = std::mem::take(&mut self.inbox).join("\n\n");
             self.say(Message::user(text));
+        }
+    }
+
+    /// Its program ended in the middle of this step. What it was told before its conversation was heard of, it may not
+    /// have heard.
+    pub(crate) fn cut(&mut self) {
+        if self.session.as_ref().is_some_and(|(step, _)| *step == self.step) {
+            self.cut_at = u32::try_from(self.messages.len()).ok();
         }
     }
 

@@ -102,6 +102,11 @@ impl Executor {
     fn is_model(&self) -> bool {
         *self == Self::Model
     }
+
+    /// A coding agent with a conversation and tools of its own: it can be stopped and go on where it was.
+    pub fn is_host(&self) -> bool {
+        matches!(self, Self::Claude | Self::Codex)
+    }
 }
 
 impl AgentType {

@@ -266,7 +266,18 @@ pub enum EventKind {
     },
     /// Its work is done by another program, whose conversation has this name: with it, that one goes on.
     #[serde(rename = "agent.hosted")]
-    AgentHosted { agent: u32, session: Value },
+    AgentHosted {
+        agent: u32,
+        step: u32,
+        session: Value,
+        /// Of a turn that did not come to an answer: what it had used.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        used: Option<Used>,
+    },
+    /// The program that does its work is stopped in the middle of its turn, for a pause or a new instruction; its
+    /// conversation goes on with the next step.
+    #[serde(rename = "agent.interrupted")]
+    AgentInterrupted { agent: u32, step: u32 },
     /// The program that does its work has used a tool of its own.
     #[serde(rename = "agent.acted")]
     AgentActed { agent: u32, tool: String, arguments: Value, is_error: bool, head: String },
@@ -367,6 +378,14 @@ pub struct CallRef {
     pub agent: u32,
     pub step: u32,
     pub index: u32,
+}
+
+/// What an unfinished turn took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Used {
+    pub usage: Usage,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub micro_usd: Option<u64>,
 }
 
 /// Why an agent works that no plan asks for.

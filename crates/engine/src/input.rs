@@ -1,7 +1,7 @@
 //! What can reach a run from outside: commands of people, outcomes of effects, a new owner.
 
 use crate::effect::EffectKey;
-use crate::event::{AgentPath, Target, Verb};
+use crate::event::{AgentPath, Target, Used, Verb};
 use crate::limits::Limits;
 use fugato_model::chat::{Answer, Message, ModelFault};
 use fugato_model::{Digest, Words};
@@ -25,7 +25,9 @@ pub enum Input {
     /// The program that does the work of an agent has a conversation of this name.
     Hosted {
         agent: AgentPath,
+        step: u32,
         session: Value,
+        used: Option<Used>,
     },
     /// It has used a tool of its own.
     Acted {

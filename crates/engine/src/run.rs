@@ -256,12 +256,9 @@ impl Run {
             EventKind::AgentQueued { agent, call, background, .. } => {
                 self.agent_queued(agent, *call, *background);
             }
-            EventKind::AgentHosted { agent, session } => {
-                if let Some(state) = self.agents.get_mut(*agent as usize) {
-                    state.session = Some((state.step, session.clone()));
-                }
-            }
             EventKind::AgentStarted { .. }
+            | EventKind::AgentHosted { .. }
+            | EventKind::AgentInterrupted { .. }
             | EventKind::AgentWaiting { .. }
             | EventKind::AgentContinued { .. }
             | EventKind::AgentCompacted { .. }

@@ -47,11 +47,12 @@ pub enum Origin {
 }
 
 /// Reads the phases of the skill in `dir`. `file` is its SKILL.md; `installed` answers for names that are no path here;
-/// `show` makes a path of the skill what a person would call it.
+/// `is_type` for kinds of agents that are not built in; `show` makes a path of the skill what a person would call it.
 pub fn read_phases(
     dir: &SkillDir,
     file: &RelPath,
     installed: &Inventory,
+    is_type: &dyn Fn(&str) -> bool,
     show: &dyn Fn(&RelPath) -> String,
 ) -> ReadPhases {
     let path = show(file);
@@ -81,7 +82,7 @@ pub fn read_phases(
         }
         answer
     };
-    let (phased, diagnostics) = phases::read(source, &look);
+    let (phased, diagnostics) = phases::read_knowing(source, &look, is_type);
     let side_file = side.map(|(file, _)| (file, side_path));
     ReadPhases { phased, diagnostics, skill_text, side_file, sub_skills: sub_skills.into_inner() }
 }
@@ -213,7 +214,7 @@ mod tests {
     fn read(root: &Path) -> ReadPhases {
         let dir = SkillDir::open(root).unwrap();
         let file = RelPath::parse("SKILL.md").unwrap();
-        read_phases(&dir, &file, &Inventory::default(), &|path| format!("daily/{path}"))
+        read_phases(&dir, &file, &Inventory::default(), &|_| false, &|path| format!("daily/{path}"))
     }
 
     #[test]
@@ -266,7 +267,7 @@ mod tests {
     fn read_installed(root: &Path, name: &str) -> ReadPhases {
         let dir = SkillDir::open(&root.join(name)).unwrap();
         let file = RelPath::parse("SKILL.md").unwrap();
-        read_phases(&dir, &file, &installed(root), &|path| format!("{name}/{path}"))
+        read_phases(&dir, &file, &installed(root), &|_| false, &|path| format!("{name}/{path}"))
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl Places {
 /// A directory with a `.git`, unless everybody may write to it, as to `/tmp`: whoever puts a `.git` there would decide for all
 /// projects below it.
 pub(crate) fn is_repository(dir: &Path) -> bool {
-    dir.join(".git").exists() && !is_everybodys(dir)
+    holds_git(dir) && !is_everybodys(dir)
 }
 
 #[cfg(unix)]
@@ -128,9 +128,31 @@ fn is_everybodys(_dir: &Path) -> bool {
     false
 }
 
+/// Is this the top of a repository? Sandboxes put an empty `.git` where there is none while a command runs, to keep it from
+/// making one: that must not make another project of it.
+fn holds_git(dir: &Path) -> bool {
+    let dot_git = dir.join(".git");
+    match std::fs::read_dir(&dot_git) {
+        Ok(mut entries) => entries.next().is_some(),
+        // A worktree has a file; what cannot be read is somebody's.
+        Err(_) => dot_git.exists(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_empty_git_directory_makes_no_project() {
+        let temp = tempfile::tempdir().unwrap();
+        let inner = temp.path().join("inner");
+        std::fs::create_dir_all(inner.join(".git")).unwrap();
+        assert!(!holds_git(&inner) && !holds_git(temp.path()));
+        std::fs::write(inner.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+        std::fs::write(temp.path().join(".git"), "gitdir: elsewhere\n").unwrap();
+        assert!(holds_git(&inner) && holds_git(temp.path()));
+    }
 
     fn places(vars: &[(&str, &str)]) -> Places {
         Places::from_env("/projects/项目".into(), |name| {

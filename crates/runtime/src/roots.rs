@@ -145,7 +145,7 @@ mod tests {
     fn scopes_follow_each_other_and_nearer_directories_win() {
         let temp = tempfile::tempdir().unwrap();
         let base = temp.path().canonicalize().unwrap();
-        fs::create_dir_all(base.join("repo/.git")).unwrap();
+        fs::create_dir_all(base.join("repo/.git/refs")).unwrap();
         fs::create_dir_all(base.join("repo/深/处")).unwrap();
         let selection = Selection {
             preset: Some("中文导演".into()),

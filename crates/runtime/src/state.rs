@@ -103,7 +103,7 @@ mod tests {
     fn the_digits_are_those_of_the_common_directory() {
         let temp = tempfile::tempdir().unwrap();
         let repo = temp.path().canonicalize().unwrap().join("repo");
-        fs::create_dir_all(repo.join(".git")).unwrap();
+        fs::create_dir_all(repo.join(".git/refs")).unwrap();
         let digest = fugato_skill::digest_bytes(repo.join(".git").to_str().unwrap().as_bytes());
         assert_eq!(project_slug(&repo), format!("repo-{}", digest.short()));
     }

@@ -2,7 +2,7 @@
 
 use super::drive::drive;
 use super::models::{model_of_run, models, store};
-use super::start::{HowArgs, world_of_spec};
+use super::start::{HowArgs, hosts, world_of_spec};
 use super::{detach, run_error, skills};
 use crate::agents::{AgentSelection, known_agents};
 use crate::app::{App, SkillSelection};
@@ -12,6 +12,7 @@ use clap::Args;
 use fugato_engine::{AgentType, Executor, Limits, Rate, Setting};
 use fugato_model::words;
 use fugato_runtime::agents::model_for;
+use fugato_runtime::hosts::Host;
 use fugato_runtime::models::Models;
 use fugato_runtime::runs::{MASTER_STEPS, Session, Started, Task, plan_task};
 use std::collections::BTreeMap;
@@ -43,8 +44,21 @@ pub enum AgentHost {
     Codex,
 }
 
+impl AgentHost {
+    fn host(self) -> Option<Host> {
+        match self {
+            Self::Model => None,
+            Self::Claude => Some(Host::Claude),
+            Self::Codex => Some(Host::Codex),
+        }
+    }
+}
+
 pub fn run(args: &GoArgs, app: &mut App) -> Outcome {
     let text = task_text(&args.task)?;
+    if let Some(lacking) = args.agent_host.host().and_then(|host| hosts(app).lacks(host)) {
+        return Err(CliError::not_found(lacking));
+    }
     let models = models(app);
     let model = match (args.agent_host, &args.how.model) {
         // A host brings its own model; its subagents are asked of it, not of us.
@@ -55,7 +69,7 @@ pub fn run(args: &GoArgs, app: &mut App) -> Outcome {
     };
     let visible = skills::visible(&args.view, &args.selection, app)?;
     let before = Limits { steps: MASTER_STEPS, ..Limits::default() };
-    let mut types = kinds(args, &model, app)?;
+    let types = kinds(args, &model, app)?;
     let started = Started {
         permissions: super::confine::permissions(app)?,
         rates: rates(&model, types.iter(), &models),
@@ -66,9 +80,8 @@ pub fn run(args: &GoArgs, app: &mut App) -> Outcome {
         sets: super::start::sets(&args.how.sets)?,
         ..Started::default()
     };
-    let main_type = host_type(args.agent_host);
-    types.extend(main_type.clone());
-    let task = Task { text, types, main_type: main_type.map(|kind| kind.name), setting: setting(app) };
+    let master = host_type(args.agent_host);
+    let task = Task { text, types, master, setting: setting(app) };
     let spec = plan_task(task, &started);
     let world = world_of_spec(&spec, models, &args.how.sandbox, app);
     let store = store(app)?;

@@ -12,6 +12,7 @@ use clap::Args;
 use clap_complete::ArgValueCandidates;
 use fugato_engine::{Phase, Plan};
 use fugato_model::{Exit, Lang, words};
+use fugato_runtime::agents::agent_types;
 use fugato_runtime::runs::{Started, plan_run};
 
 /// Show what a skill would run.
@@ -31,7 +32,8 @@ const COLUMNS_OFF_A_TERMINAL: usize = 100;
 
 pub fn run(args: &PlanArgs, app: &mut App) -> Outcome {
     let (skill, installed) = find_among(&args.skill, &args.selection, app)?;
-    let started = Started { arguments: args.arguments.join(" "), installed, ..Started::default() };
+    let types = agent_types(&app.places).list();
+    let started = Started { arguments: args.arguments.join(" "), installed, types, ..Started::default() };
     let (spec, warnings) = plan_run(&skill, &started).map_err(|error| start_error(&error, &skill))?;
     for warning in &warnings {
         let text = crate::render::report(warning, &app.out);

@@ -43,6 +43,7 @@ pub fn run(args: &RerunArgs, app: &mut App) -> Outcome {
     let rerun = Rerun {
         rates: super::go::rates(&asked, old.spec.types.values().map(|kind| &**kind), &models),
         installed: Arc::new(app.discover(&app.roots(&SkillSelection::default(), None)?).inventory),
+        types: fugato_runtime::agents::agent_types(&app.places).list(),
         events: &events,
         from: args.from.as_deref(),
         sets: sets(&args.how.sets)?,

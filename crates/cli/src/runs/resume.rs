@@ -7,7 +7,7 @@ use crate::app::App;
 use crate::error::{CliError, Outcome};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_engine::{Input, Outcome as Ended};
+use fugato_engine::{Input, Outcome as Ended, Target, Verb};
 use fugato_model::{Exit, words};
 use fugato_runtime::runs::Session;
 
@@ -30,8 +30,12 @@ pub fn go_on(run: Option<&str>, how: &HowArgs, app: &mut App) -> Outcome {
     let row = find(&reader, run)?;
     let (_, run) = open(&reader, &row)?;
     let id = row.id.clone();
-    let mut raise = None;
+    let mut first = None;
     match &run.ended {
+        // Whoever resumes it wants what was paused to go on.
+        None if run.status() == "paused" => {
+            first = Some(Input::Direct { verb: Verb::Resume, target: Target::All, text: None });
+        }
         None => {}
         Some((Ended::BudgetExhausted, ..)) => {
             let limits = how.limits(&run.spec.limits)?;
@@ -45,7 +49,7 @@ pub fn go_on(run: Option<&str>, how: &HowArgs, app: &mut App) -> Outcome {
                     "提高预算：fugato resume {id} --budget-tokens N 或 --budget-usd X"
                 )));
             }
-            raise = Some(Input::Raise { limits });
+            first = Some(Input::Raise { limits });
         }
         Some((outcome, reason, _)) => {
             let (status, en, zh) = (run.status(), &reason.en, &reason.zh);
@@ -74,7 +78,7 @@ pub fn go_on(run: Option<&str>, how: &HowArgs, app: &mut App) -> Outcome {
     let store = store(app)?;
     drive(app, &how.watching(), move |watcher| {
         let mut session = Session::take_over(store, &reader, run, world, watcher)?;
-        raise.into_iter().for_each(|input| session.tell(input));
+        first.into_iter().for_each(|input| session.tell(input));
         Ok(session)
     })
 }

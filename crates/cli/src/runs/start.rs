@@ -4,13 +4,14 @@ use super::confine::{SandboxArgs, sandbox, warn};
 pub use super::drive::{Watching, drive};
 use super::models::{model_of_run, models, store};
 use super::{detach, run_error, skills, state};
+use crate::agents::{AgentSelection, known_agents};
 use crate::app::{App, SkillSelection};
 use crate::error::{CliError, Outcome};
 use crate::policy::AgentView;
 use crate::skill::unknown_skill;
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_engine::{Limits, Run, RunSpec};
+use fugato_engine::{AgentType, Limits, Run, RunSpec};
 use fugato_model::{Exit, words};
 use fugato_runtime::models::Models;
 use fugato_runtime::runs::{Hosts, Session, Shelf, StartError, Started, World, plan_run};
@@ -133,6 +134,7 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
         visible: visible.names,
         moment: None,
         installed,
+        types: phase_types(&args.view, app)?,
     };
     let (spec, warnings) = plan_run(&skill, &started).map_err(|error| start_error(&error, &skill))?;
     for warning in &warnings {
@@ -162,6 +164,11 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
         return detach::start(&id, &args.how.sandbox, app);
     }
     drive(app, &args.how.watching(), move |watcher| Session::create(store, spec, world, watcher))
+}
+
+/// The kinds of agents that phases may name. What is wrong with a file of one that none names is `agents check`'s to tell.
+pub fn phase_types(view: &AgentView, app: &App) -> Result<Vec<AgentType>, CliError> {
+    Ok(known_agents(&AgentSelection { profile: view.profile() }, app)?.list())
 }
 
 /// `90s`, `10m`, `2h`; a bare number is seconds.
@@ -254,7 +261,7 @@ pub fn world_of_spec(spec: &RunSpec, models: Models, how: &SandboxArgs, app: &mu
 }
 
 /// Other programs that can do an agent's work.
-fn hosts(app: &App) -> Hosts {
+pub fn hosts(app: &App) -> Hosts {
     let all: Vec<_> = std::env::vars_os().collect();
     Hosts::new(|host| app.config.host_settings(host), &all)
 }

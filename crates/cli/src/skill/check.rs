@@ -7,6 +7,7 @@ use crate::render;
 use clap::{Args, ValueEnum};
 use fugato_model::view::{DiagnosticView, SkillStatus};
 use fugato_model::{Code, Diagnostic, Exit, RelPath, Scope, words};
+use fugato_runtime::agents::{AgentTypes, agent_types};
 use fugato_runtime::{Discovery, ReadPhases, Root, SkillDir, discover_paths, read_phases};
 use fugato_skill::{Installed, Inventory, SkillText, Strictness, check};
 use std::collections::HashMap;
@@ -82,13 +83,21 @@ struct Findings {
     discovery: Discovery,
     /// Everything that phases may name: what was looked at, and what is installed.
     installed: Inventory,
+    /// Kinds of agents that phases may name.
+    types: AgentTypes,
     profiles: Vec<(PathBuf, Vec<Diagnostic>)>,
 }
 
 fn once(args: &CheckArgs, app: &mut App) -> Outcome {
     let mut findings = look(args, app)?;
     if let Some(level) = args.fix {
-        let repaired = repair::repair(findings.discovery.inventory.all(), &findings.installed, level, app)?;
+        let repaired = repair::repair(
+            findings.discovery.inventory.all(),
+            &findings.installed,
+            &findings.types,
+            level,
+            app,
+        )?;
         let files = render::count(repaired, "file");
         app.out.note(&words!("repaired {files}", "已修复 {repaired} 个文件"));
         if repaired > 0 {
@@ -134,7 +143,8 @@ fn look(args: &CheckArgs, app: &App) -> Result<Findings, CliError> {
         let roots = app.roots(&args.selection, None)?;
         let discovery = app.discover(&roots);
         let installed = discovery.inventory.clone();
-        return Ok(Findings { discovery, installed, profiles: Vec::new() });
+        let types = agent_types(&app.places);
+        return Ok(Findings { discovery, installed, types, profiles: Vec::new() });
     }
     let mut trees = Vec::new();
     let mut profiles = Vec::new();
@@ -166,7 +176,8 @@ fn look(args: &CheckArgs, app: &App) -> Result<Findings, CliError> {
     let here = app.roots(&args.selection, None).map(|roots| app.discover(&roots).inventory);
     let here = here.unwrap_or_default();
     let known = here.all().iter().chain(discovery.inventory.all()).cloned().collect();
-    Ok(Findings { installed: Inventory::new(known), discovery, profiles })
+    let types = agent_types(&app.places);
+    Ok(Findings { installed: Inventory::new(known), types, discovery, profiles })
 }
 
 /// What the reference validator says in addition.
@@ -187,7 +198,7 @@ fn strict_problems(skill: &Installed, app: &App) -> Vec<Diagnostic> {
 
 /// What is wrong with the phases of a skill, beyond what loading it told.
 fn phase_problems(skill: &Installed, findings: &Findings, app: &App) -> Vec<Diagnostic> {
-    let Some(read) = phases_of(skill, &findings.installed, app) else { return Vec::new() };
+    let Some(read) = phases_of(skill, &findings.installed, &findings.types, app) else { return Vec::new() };
     // A broken frontmatter, a missing side file and an empty list are told by loading, too.
     let is_told = |found: &Diagnostic| {
         let is_empty = found.code == Code::F0801 && !found.is_error();
@@ -202,13 +213,20 @@ fn ignores_phases(found: &Diagnostic) -> bool {
     found.code == Code::F0118 && found.field.as_deref() == Some("phases")
 }
 
-pub(super) fn phases_of(skill: &Installed, installed: &Inventory, app: &App) -> Option<ReadPhases> {
+pub(super) fn phases_of(
+    skill: &Installed,
+    installed: &Inventory,
+    types: &AgentTypes,
+    app: &App,
+) -> Option<ReadPhases> {
     if skill.file == "oskill.md" {
         return None;
     }
     let dir = SkillDir::open(&skill.dir).ok()?;
     let file = RelPath::parse(&skill.file).ok()?;
-    Some(read_phases(&dir, &file, installed, &|path| app.show_path(&skill.dir.join(path))))
+    Some(read_phases(&dir, &file, installed, &|name| types.get(name).is_some(), &|path| {
+        app.show_path(&skill.dir.join(path))
+    }))
 }
 
 pub(super) fn read_skill_file(skill: &Installed) -> Option<Vec<u8>> {

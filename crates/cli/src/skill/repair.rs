@@ -4,6 +4,7 @@ use super::check::{FixLevel, phases_of, read_skill_file};
 use crate::app::App;
 use crate::error::CliError;
 use fugato_model::{Diagnostic, Digest, Exit, Fix, RelPath, words};
+use fugato_runtime::agents::AgentTypes;
 use fugato_runtime::{ReadPhases, SkillDir, manage};
 use fugato_skill::{Installed, Inventory, digest_bytes, fix, phases};
 
@@ -11,13 +12,14 @@ use fugato_skill::{Installed, Inventory, digest_bytes, fix, phases};
 pub(super) fn repair(
     skills: &[Installed],
     installed: &Inventory,
+    types: &AgentTypes,
     level: FixLevel,
     app: &App,
 ) -> Result<usize, CliError> {
     let mut changed = 0;
     for skill in skills {
         let mut fixes: Vec<Fix> = skill.diagnostics.iter().filter_map(|d| d.fix.clone()).collect();
-        let phases = phases_of(skill, installed, app).unwrap_or_default();
+        let phases = phases_of(skill, installed, types, app).unwrap_or_default();
         let side = phases.side_file.as_ref().map(|(_, shown)| shown.as_str());
         let (of_side, of_skill): (Vec<_>, Vec<_>) =
             phases.diagnostics.iter().partition(|found| Some(found.path.as_str()) == side);

@@ -16,6 +16,7 @@ mod go_faults;
 mod go_rights;
 mod ground;
 mod history;
+mod hosted;
 mod hosts;
 mod kills;
 mod live;

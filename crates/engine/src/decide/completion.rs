@@ -3,7 +3,7 @@
 use super::Recorder;
 use super::answer::{ALLOW, ALWAYS, DENY};
 use crate::agent::Turn;
-use crate::agent_type::Rights;
+use crate::agent_type::{Executor, Rights};
 use crate::context;
 use crate::driver::stop;
 use crate::effect::EffectKey;
@@ -15,7 +15,7 @@ use crate::question::Wants;
 use crate::run::{Run, permit};
 use crate::tools::{ASK, DELEGATE, SEND, SUBMIT, TOOLS, class_of};
 use fugato_model::Words;
-use fugato_model::chat::{Answer, ModelFault, ToolCall};
+use fugato_model::chat::{Answer, ModelFault, StopReason, ToolCall};
 use std::sync::Arc;
 
 /// Answers in one task that cannot be used before the agent is given up.
@@ -88,8 +88,16 @@ fn answered(recorder: &mut Recorder<'_>, agent: u32, step: u32, answer: Answer, 
         return summed_up(recorder, agent, step, &answer, micro_usd);
     }
     let calls: Vec<ToolCall> = answer.message.tool_calls().cloned().collect();
-    let text = answer.message.text();
+    let (text, stop_reason) = (answer.message.text(), answer.stop);
     recorder.emit(EventKind::ModelAnswered { agent, step, answer: Arc::new(answer), micro_usd });
+    match recorder.run.agents.get(agent as usize).map(|state| &state.kind.executor) {
+        // It is run once, whatever it prints.
+        Some(Executor::Script { .. }) => return stop(recorder, agent, Verdict::Answered { text }),
+        Some(executor) if executor.is_host() && stop_reason == StopReason::MaxTokens => {
+            return stop(recorder, agent, Verdict::LimitReached { limit: "steps".into(), text });
+        }
+        _ => {}
+    }
     if let Some(submitted) = calls.iter().find(|call| call.name == SUBMIT) {
         let value = submitted.arguments.clone();
         // `{"result": …}` is how the tool's schema names it; a bare object is taken as the result itself.

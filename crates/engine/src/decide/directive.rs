@@ -1,6 +1,7 @@
 //! Pause, resume, cancel, redirect: one total order, each applied or refused with the state named.
 
 use super::{Recorder, refuse, refuse_if_ended};
+use crate::agent::{AgentState, Turn};
 use crate::driver::stop;
 use crate::event::{EventKind, Outcome, Target, Verb, Verdict};
 use crate::input::Refusal;
@@ -30,11 +31,13 @@ pub fn direct(
     });
     for agent in &agents {
         match verb {
-            Verb::Pause | Verb::Resume | Verb::Restart => {}
+            Verb::Pause => interrupt(recorder, *agent),
+            Verb::Resume | Verb::Restart => {}
             Verb::Redirect => {
                 let task = text.unwrap_or_default();
                 let text = format!("The operator redirects you. This supersedes your task:\n\n{task}");
                 recorder.emit(EventKind::MessageSent { to: *agent, from: "user".into(), text });
+                interrupt(recorder, *agent);
             }
             // The whole run ends below; its agents with it.
             Verb::Cancel if *target == Target::All => {}
@@ -56,6 +59,16 @@ pub fn direct(
         });
     }
     Ok(())
+}
+
+/// A host's turn is many effects, and ends perhaps in an hour: it is stopped, and goes on later where it was. What a model
+/// was asked, it answers first.
+fn interrupt(recorder: &mut Recorder<'_>, agent: u32) {
+    let state = recorder.run.agents.get(agent as usize);
+    let works = |state: &&AgentState| state.turn == Turn::Thinking && state.kind.executor.is_host();
+    if let Some(step) = state.filter(works).map(|state| state.step) {
+        recorder.emit(EventKind::AgentInterrupted { agent, step });
+    }
 }
 
 pub fn send(recorder: &mut Recorder<'_>, to: &Target, from: &str, text: &str) -> Result<(), Refusal> {

@@ -55,9 +55,9 @@ impl Run {
             Input::Retrying { agent, wait_ms, reason } => {
                 completion::retrying(&mut recorder, &agent, wait_ms, reason);
             }
-            Input::Hosted { agent, session } => {
+            Input::Hosted { agent, step, session, used } => {
                 if let Some((agent, _)) = recorder.run.agent(agent.as_str()) {
-                    recorder.emit(EventKind::AgentHosted { agent, session });
+                    recorder.emit(EventKind::AgentHosted { agent, step, session, used });
                 }
             }
             Input::Acted { agent, tool, arguments, is_error, head } => {

@@ -56,7 +56,7 @@ pub fn doubt(recorder: &mut Recorder<'_>) {
                 let (fault, message) = (ModelFault::Rejected, message.to_owned());
                 let verdict = Verdict::Failed { message: message.clone() };
                 recorder.emit(EventKind::ModelFailed { agent, step, fault, message });
-                crate::driver::stop(recorder, agent, verdict);
+                crate::driver::stop_in_doubt(recorder, agent, verdict);
             }
             EffectKey::Recall { .. } => {}
         }

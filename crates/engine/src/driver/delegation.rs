@@ -2,6 +2,7 @@
 //! result of the call that started them, or a message.
 
 use crate::agent::{AgentState, WaitsFor};
+use crate::agent_type::{AgentType, Executor};
 use crate::decide::Recorder;
 use crate::event::{CallRef, Delegated, EventKind, Verdict};
 use crate::limits::{Reserve, left};
@@ -33,22 +34,47 @@ fn start(recorder: &mut Recorder<'_>, queued: Queued, delegated: Option<Delegate
         Some(Access::ReadWrite) => access,
         _ => Access::ReadOnly,
     };
-    // A kind with skills of its own is told their names; the catalog is that of the whole run.
-    let skills = kind.and_then(|kind| kind.skills.as_ref()).map(|skills| match skills.is_empty() {
-        true => String::new(),
-        false => format!("Skills you may read with skill_read: {}", skills.join(", ")),
-    });
-    let prompt = kind.map(|kind| kind.prompt.as_str()).unwrap_or_default();
     recorder.emit(EventKind::AgentStarted {
         agent: queued.agent,
         node: None,
         agent_type: queued.agent_type.clone(),
         access,
-        model: kind.and_then(|kind| kind.model.clone()).unwrap_or(model),
-        system: system(prompt, skills.as_deref().unwrap_or(&spec.catalog)),
+        model: self::model(kind.map(AsRef::as_ref), &model),
+        system: system_of(kind.map(AsRef::as_ref), &spec.catalog),
         prompt: queued.prompt,
         delegated,
     });
+}
+
+/// What an agent of this kind is told before its task.
+pub fn system_of(kind: Option<&AgentType>, catalog: &str) -> String {
+    let prompt = kind.map(|kind| kind.prompt.as_str()).unwrap_or_default();
+    // A kind with skills of its own is told their names; the catalog is that of the whole run.
+    match kind.filter(|kind| kind.executor == Executor::Model).and_then(|kind| kind.skills.as_ref()) {
+        Some(skills) if skills.is_empty() => prompt.to_owned(),
+        Some(skills) => {
+            system(prompt, &format!("Skills you may read with skill_read: {}", skills.join(", ")))
+        }
+        None => system(prompt, self::catalog(kind, catalog)),
+    }
+}
+
+/// Other programs have no tool of ours to read a skill with.
+pub fn catalog<'a>(kind: Option<&AgentType>, catalog: &'a str) -> &'a str {
+    if kind.is_none_or(|kind| kind.executor == Executor::Model) { catalog } else { "" }
+}
+
+/// Its own, or its parent's. A program that brings its own is called by its name: what it costs is another matter.
+pub fn model(kind: Option<&AgentType>, parent: &str) -> String {
+    let own = kind.and_then(|kind| kind.model.clone());
+    let program = kind.and_then(|kind| match kind.executor {
+        Executor::Model => None,
+        Executor::Claude => Some("host:claude"),
+        Executor::Codex => Some("host:codex"),
+        Executor::Script { .. } => Some("program"),
+        Executor::Human => Some("person"),
+    });
+    own.unwrap_or_else(|| program.unwrap_or(parent).to_owned())
 }
 
 /// Two parts of a system text, either of which may be missing.

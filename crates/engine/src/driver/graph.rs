@@ -1,5 +1,6 @@
 //! A skill with phases: nodes start as soon as what they wait for has ended. No waves, no barriers but the declared ones.
 
+use super::delegation;
 use super::single::MAIN;
 use crate::bridge;
 use crate::decide::Recorder;
@@ -64,6 +65,7 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
                 &recorder.run.variables,
                 plan.output.as_deref(),
             );
+            let kind = spec.types.get(agent_type).map(AsRef::as_ref);
             recorder.emit(EventKind::NodeStarted { node, attempt, arguments: None });
             warn(recorder, node, warnings);
             recorder.emit(EventKind::AgentStarted {
@@ -71,8 +73,8 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
                 node: Some(node),
                 agent_type: agent_type.clone(),
                 access: *access,
-                model: model.clone().unwrap_or_else(|| spec.model.clone()),
-                system: spec.catalog.clone(),
+                model: model.clone().unwrap_or_else(|| delegation::model(kind, &spec.model)),
+                system: delegation::system_of(kind, &spec.catalog),
                 prompt,
                 delegated: None,
             });

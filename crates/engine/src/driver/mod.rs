@@ -12,7 +12,7 @@ use crate::agent_type::Executor;
 use crate::context;
 use crate::decide::Recorder;
 use crate::event::{Asked, EventKind, Outcome, Purpose, Verdict};
-use crate::limits::{Fit, fit, is_last_of_share};
+use crate::limits::{Fit, Reserve, fit, is_last_of_share};
 use crate::run::Run;
 use fugato_model::{Words, words};
 
@@ -67,6 +67,21 @@ pub fn stop(recorder: &mut Recorder<'_>, agent: u32, verdict: Verdict) {
     }
 }
 
+/// Ends an agent that may have done something nobody knows of: no fallback does it again.
+pub fn stop_in_doubt(recorder: &mut Recorder<'_>, agent: u32, verdict: Verdict) {
+    let state = recorder.run.agents.get(agent as usize);
+    match (state.and_then(|state| state.node), verdict) {
+        (Some(node), Verdict::Failed { message }) => {
+            recorder.emit(EventKind::AgentStopped {
+                agent,
+                verdict: Verdict::Failed { message: message.clone() },
+            });
+            give_up(recorder, node, words!("{message}", "{message}"));
+        }
+        (_, verdict) => stop(recorder, agent, verdict),
+    }
+}
+
 /// What is wrong with an agent's result, if a shape was declared for it.
 pub fn problem(run: &Run, agent: u32, verdict: &Verdict) -> Option<String> {
     let node = run.agents.get(agent as usize)?.node?;
@@ -89,21 +104,29 @@ fn step(recorder: &mut Recorder<'_>, agent: u32) -> bool {
         return true;
     }
     let taken = state.steps_of_task();
-    let most = state.kind.steps.filter(|_| state.parent.is_some()).unwrap_or(limits.steps);
+    let is_master = state.parent.is_none() && state.node.is_none();
+    // Other programs count their own steps: to us a whole turn of theirs is one.
+    let by_model = state.kind.executor == Executor::Model;
+    let most = state.kind.steps.filter(|_| by_model && !is_master).unwrap_or(limits.steps);
     if taken >= most {
         let verdict = Verdict::LimitReached { limit: "steps".into(), text: state.last_text() };
         stop(recorder, agent, verdict);
         return true;
     }
     let room = limits.context_tokens;
-    let purpose = if taken + 1 == most || is_last_of_share(recorder.run, state) {
+    let purpose = if !by_model {
+        Purpose::Step
+    } else if taken + 1 == most || is_last_of_share(recorder.run, state) {
         Purpose::WrapUp
     } else if state.context.tokens() > room && context::cut(state, room).is_some() {
         Purpose::Summary
     } else {
         Purpose::Step
     };
-    match fit(recorder.run, state) {
+    // A program of the person's own asks no model: it uses nothing of the budget.
+    let asks_nobody = matches!(state.kind.executor, Executor::Script { .. });
+    let fitting = if asks_nobody { Fit::Yes(Reserve::default(), None) } else { fit(recorder.run, state) };
+    match fitting {
         Fit::Yes(reserve, max_tokens) => {
             let step = state.step + 1;
             recorder.emit(EventKind::ModelRequested { agent, step, purpose, reserve, max_tokens });

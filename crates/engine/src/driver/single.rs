@@ -23,13 +23,15 @@ pub fn advance(recorder: &mut Recorder<'_>) -> bool {
         Some(Value::String(arguments)) if !arguments.is_empty() => format!("\n\n## Arguments\n\n{arguments}"),
         _ => String::new(),
     };
+    let agent_type = spec.main_type.clone().unwrap_or_else(|| "general-purpose".into());
+    let kind = spec.types.get(&agent_type);
     recorder.emit(EventKind::AgentStarted {
         agent: AgentPath::new(MAIN),
         node: None,
-        agent_type: spec.main_type.clone().unwrap_or_else(|| "general-purpose".into()),
+        agent_type,
         access: Access::ReadWrite,
-        model: spec.model.clone(),
-        system: delegation::system(&spec.guide, &spec.catalog),
+        model: delegation::model(kind.map(AsRef::as_ref), &spec.model),
+        system: delegation::system(&spec.guide, delegation::catalog(kind.map(AsRef::as_ref), &spec.catalog)),
         prompt: format!("{text}{arguments}"),
         delegated: None,
     });

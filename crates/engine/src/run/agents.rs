@@ -4,7 +4,7 @@ use super::{Run, index};
 use crate::agent::{AgentState, Slot, Turn, WaitsFor};
 use crate::context::{self, ContextSize};
 use crate::effect::{Effect, EffectKey};
-use crate::event::{CallRef, EventKind, Purpose, Target, Verb};
+use crate::event::{CallRef, EventKind, Purpose, Target, Used, Verb};
 use crate::limits::{Reserve, Spent};
 use crate::plan::PlanNode;
 use fugato_model::chat::{Message, Usage};
@@ -26,7 +26,7 @@ impl Run {
                     node: *node,
                     agent_type: agent_type.clone(),
                     kind: self.kind_of(agent_type),
-                    rights: self.rights_of(agent_type, *access, parent),
+                    rights: self.rights_of(agent_type, *access, parent, *node),
                     access: *access,
                     parent,
                     depth: self.depth_below(parent, *node),
@@ -36,6 +36,7 @@ impl Run {
                     background: false,
                     share: None,
                     session: None,
+                    cut_at: None,
                     verdict: None,
                     stopped_at: 0,
                     forgotten: 0,
@@ -132,6 +133,7 @@ impl Run {
                 self.spent.add(answer.usage, *micro_usd);
                 self.use_share(*agent, answer.usage, *micro_usd);
                 self.with_agent(*agent, |state| {
+                    state.cut_at = None;
                     state.spent.add(answer.usage, *micro_usd);
                     state.say(answer.message.clone());
                     state.context.counted(answer.usage);
@@ -148,9 +150,30 @@ impl Run {
                 self.close(EffectKey::Model { agent: *agent, step: *step });
                 self.free(*agent);
                 self.with_agent(*agent, |state| {
+                    state.cut();
                     state.misstep(*step);
                     state.turn = Turn::Idle;
                 });
+            }
+            EventKind::AgentInterrupted { agent, step } => {
+                let (agent, step) = (*agent, *step);
+                self.free(agent);
+                self.drop_effects(|key| key == EffectKey::Model { agent, step });
+                self.with_agent(agent, |state| {
+                    state.cut();
+                    state.turn = Turn::Idle;
+                });
+            }
+            EventKind::AgentHosted { agent, step, session, used } => {
+                if let Some(Used { usage, micro_usd }) = used {
+                    self.spent.add(*usage, *micro_usd);
+                    self.use_share(*agent, *usage, *micro_usd);
+                }
+                // Nothing about its turn changes.
+                if let Some(state) = self.agents.get_mut(*agent as usize) {
+                    state.session = Some((*step, session.clone()));
+                    used.iter().for_each(|used| state.spent.add(used.usage, used.micro_usd));
+                }
             }
             EventKind::ToolRequested { agent, step, index, call, class } => {
                 let key = EffectKey::Tool { agent: *agent, step: *step, index: *index };

@@ -131,9 +131,20 @@ impl Run {
     }
 
     /// What an agent of this name may use: the master everything its access allows, whoever it starts never more.
-    pub(super) fn rights_of(&self, name: &str, access: Access, parent: Option<u32>) -> Option<Arc<Rights>> {
+    pub(super) fn rights_of(
+        &self,
+        name: &str,
+        access: Access,
+        parent: Option<u32>,
+        node: Option<u32>,
+    ) -> Option<Arc<Rights>> {
         if self.spec.types.is_empty() {
             return None;
+        }
+        if node.is_some() {
+            // Phases have kinds of their own only where the plan names one; they delegate to nobody.
+            let kind = self.spec.types.get(name)?;
+            return Some(Arc::new(Rights::of_master(tools::names(), access, 0).narrowed(kind)));
         }
         let Some(parent) = parent.and_then(|parent| self.agents.get(parent as usize)) else {
             return Some(Arc::new(Rights::of_master(tools::names(), access, self.spec.limits.depth)));

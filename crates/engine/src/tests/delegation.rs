@@ -408,6 +408,99 @@ fn a_person_can_be_the_one_who_does_the_work() {
     replays(&world);
 }
 
+/// A master whose only helper is this program.
+fn helped_by(executor: Executor, steps: u32, limits: Limits) -> World {
+    let mut types = kinds();
+    let helper = AgentType { executor, steps: Some(steps), ..AgentType::named("helper") };
+    types.insert("helper".into(), Arc::new(helper));
+    let spec =
+        RunSpec { single: Some("x".into()), types, limits, catalog: "Skills.".into(), ..spec(Vec::new()) };
+    let mut world = World::new(spec).go();
+    world.complete(main_step(1), calls(&[delegate("helper", "Do it.")]));
+    world
+}
+
+fn keys(world: &World) -> Vec<EffectKey> {
+    world.wanted().into_iter().map(|(key, _)| key).collect()
+}
+
+fn hosted(step: u32) -> Input {
+    let agent = AgentPath::new("helper-1");
+    Input::Hosted { agent, step, session: json!({"id": "s"}), used: None }
+}
+
+fn directed(verb: Verb, text: Option<&str>) -> Input {
+    let target = Target::Agent(AgentPath::new("helper-1"));
+    Input::Direct { verb, target, text: text.map(str::to_owned) }
+}
+
+#[test]
+fn a_host_in_the_middle_of_its_turn_is_stopped_by_a_pause_and_goes_on_with_the_next_step() {
+    let mut world = helped_by(Executor::Claude, 1, Limits::default());
+    assert_eq!((&*world.run.agents[1].system, world.run.agents[1].model.as_str()), ("", "host:claude"));
+    world.tell(hosted(1)).unwrap();
+    world.tell(directed(Verb::Pause, None)).unwrap();
+    assert_eq!((world.run.status(), world.wanted().len()), ("paused", 0));
+    // Its last word comes too late for the turn; what it used counts.
+    world.complete(model_of(1, 1), says("late"));
+    let usage = Usage { input_tokens: Some(7), output_tokens: Some(3), ..Usage::default() };
+    let used = Some(Used { usage, micro_usd: None });
+    let agent = AgentPath::new("helper-1");
+    world.tell(Input::Hosted { agent, step: 1, session: json!({"id": "s"}), used }).unwrap();
+    assert_eq!((world.run.agents[1].spent.tokens(), world.wanted().len()), (10, 0));
+    world
+        .tell(Input::Send {
+            to: Target::Agent(AgentPath::new("helper-1")),
+            from: "user".into(),
+            text: "Quick.".into(),
+        })
+        .unwrap();
+    world.tell(directed(Verb::Resume, None)).unwrap();
+    assert_eq!(keys(&world), [model_of(1, 2)]);
+    // It heard the task; the message is new.
+    assert_eq!((world.run.agents[1].cut_at, world.run.agents[1].messages.len()), (Some(1), 2));
+    world.complete(model_of(1, 2), says("Done."));
+    assert_eq!(
+        (&results(&world)[0]["state"], &results(&world)[0]["result"]),
+        (&json!("completed"), &json!("Done."))
+    );
+    replays(&world);
+}
+
+#[test]
+fn a_redirect_stops_a_host_and_a_model_finishes_its_answer_first() {
+    let mut world = helped_by(Executor::Codex, 5, Limits::default());
+    // Nothing was heard of its conversation: it may not know its task, and is told it again.
+    world.tell(directed(Verb::Redirect, Some("Something else."))).unwrap();
+    assert_eq!((keys(&world), world.run.agents[1].cut_at), (vec![model_of(1, 2)], None));
+    world.tell(hosted(2)).unwrap();
+    world.tell(directed(Verb::Redirect, Some("A third thing."))).unwrap();
+    assert_eq!((keys(&world), world.run.agents[1].cut_at), (vec![model_of(1, 3)], Some(2)));
+    replays(&world);
+    let mut world = helped_by(Executor::Model, 5, Limits::default());
+    world.tell(directed(Verb::Redirect, Some("Something else."))).unwrap();
+    assert_eq!(keys(&world), [model_of(1, 1)]);
+}
+
+#[test]
+fn a_program_runs_once_whatever_it_prints_and_needs_no_budget() {
+    let limits = Limits { micro_usd: Some(1), tokens: Some(100_000), ..Limits::default() };
+    let command = vec!["./helper".to_owned()];
+    let mut types = kinds();
+    let helper = AgentType { executor: Executor::Script { command }, ..AgentType::named("helper") };
+    types.insert("helper".into(), Arc::new(helper));
+    let rates = BTreeMap::from([("m".to_owned(), Rate::default())]);
+    let spec =
+        RunSpec { single: Some("x".into()), types, limits, rates, model: "m".into(), ..spec(Vec::new()) };
+    let mut world = World::new(spec).go();
+    world.complete(main_step(1), calls(&[delegate("helper", "Do it.")]));
+    world.complete(model_of(1, 1), says(""));
+    assert_eq!(
+        (&results(&world)[0]["state"], &results(&world)[0]["steps"]),
+        (&json!("completed"), &json!(1))
+    );
+}
+
 fn guarded(mode: permission::Mode, deny: &[&str]) -> World {
     let rules = permission::Rules {
         mode,
@@ -474,9 +567,10 @@ fn a_rule_may_forbid_a_kind_of_agent_or_have_a_person_asked() {
     assert_eq!(world.outcome(), Outcome::Complete);
     replays(&world);
 }
+#[test]
 fn rules_about_kinds_of_agents_hold_however_the_kind_is_written() {
     let mut world = guarded(permission::Mode::Default, &["Task(general-purpose)"]);
-    let start = |kind: serde_json::Value| ("Agent", json!({"prompt": "x", "subagent_type": kind}));
+    let start = |kind: Value| ("Agent", json!({"prompt": "x", "subagent_type": kind}));
     let asks = [start(json!("general-purpose")), start(json!(" general-purpose ")), start(json!(""))];
     world.complete(main_step(1), calls(&asks));
     assert!(refusal(&world).contains("by the rule `Task(general-purpose)`"), "{}", refusal(&world));

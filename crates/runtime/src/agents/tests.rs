@@ -14,7 +14,7 @@ impl World {
     fn new() -> Self {
         let room = tempfile::tempdir().unwrap();
         let base = room.path().canonicalize().unwrap();
-        fs::create_dir_all(base.join("project/.git")).unwrap();
+        fs::create_dir_all(base.join("project/.git/refs")).unwrap();
         fs::create_dir_all(base.join("project/deep/er")).unwrap();
         Self { _room: room, base }
     }

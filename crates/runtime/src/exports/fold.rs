@@ -237,6 +237,7 @@ impl Fold {
             | EventKind::AgentCompacted { .. }
             | EventKind::AgentWaiting { .. }
             | EventKind::AgentHosted { .. }
+            | EventKind::AgentInterrupted { .. }
             | EventKind::AgentActed { .. }
             | EventKind::RepairAsked { .. }
             | EventKind::ToolRefused { .. }
@@ -401,6 +402,7 @@ impl Fold {
             EventKind::AgentContinued { agent, .. }
             | EventKind::AgentWaiting { agent }
             | EventKind::AgentHosted { agent, .. }
+            | EventKind::AgentInterrupted { agent, .. }
             | EventKind::AgentActed { agent, .. }
             | EventKind::ModelRequested { agent, .. }
             | EventKind::ModelAnswered { agent, .. }

@@ -63,6 +63,9 @@ pub(super) fn of_event(kind: &EventKind, verb_of: impl Fn(u64) -> Option<Verb>) 
             say("queued", words!("waits for a slot (place {position})", "等待空闲名额（第 {position} 位）"))
         }
         EventKind::AgentHosted { .. } => None,
+        EventKind::AgentInterrupted { .. } => {
+            say("interrupted", words!("its program was stopped in the middle", "执行它的程序在中途被停下"))
+        }
         EventKind::AgentActed { tool, arguments, is_error, .. } => {
             let (tool, arguments) = (cut(tool), cut(&arguments.to_string()));
             match is_error {

@@ -48,11 +48,13 @@ pub(super) fn arguments(task: &HostTask, system: Option<&Path>) -> Vec<OsString>
     if let Some(tools) = available(task) {
         add("--tools", tools.join(",").into());
     }
-    if !task.tools.approved.is_empty() {
-        add("--allowedTools", task.tools.approved.join(",").into());
+    let approved = known(&task.tools.approved);
+    if !approved.is_empty() {
+        add("--allowedTools", approved.join(",").into());
     }
-    if !task.tools.denied.is_empty() {
-        add("--disallowedTools", task.tools.denied.join(",").into());
+    let denied = known(&task.tools.denied);
+    if !denied.is_empty() {
+        add("--disallowedTools", denied.join(",").into());
     }
     if let Some(model) = &task.model {
         add("--model", model.into());
@@ -79,21 +81,38 @@ fn available(task: &HostTask) -> Option<Vec<&str>> {
         let is_approved = |rule: &String| rule.starts_with("Bash(");
         name == "Bash" && task.tools.approved.iter().any(is_approved)
     };
-    match (&task.tools.only, task.access) {
-        (Some(only), Access::ReadOnly) => {
-            let fits = |name: &&str| READING.contains(name) || may_run(name);
-            Some(only.iter().map(String::as_str).filter(fits).collect())
-        }
-        (None, Access::ReadOnly) => {
+    let is_listed = |name: &&str| task.tools.only.as_ref().is_none_or(|only| lists(only, name));
+    match task.access {
+        Access::ReadOnly => {
             let bash = may_run("Bash").then_some("Bash");
-            Some(READING.iter().copied().chain(bash).collect())
+            Some(READING.iter().copied().chain(bash).filter(is_listed).collect())
         }
-        (Some(only), Access::ReadWrite) => {
-            let fits = |name: &&str| READING.contains(name) || CHANGING.contains(name);
-            Some(only.iter().map(String::as_str).filter(fits).collect())
+        Access::ReadWrite => {
+            task.tools.only.as_ref()?;
+            Some(READING.iter().chain(CHANGING).copied().filter(is_listed).collect())
         }
-        (None, Access::ReadWrite) => None,
     }
+}
+
+fn lists(names: &[String], tool: &str) -> bool {
+    names.iter().any(|name| match name.strip_suffix('*') {
+        Some(start) => tool.starts_with(start),
+        None => name == tool,
+    })
+}
+
+/// Rules about its own tools, by their full names; the others speak of tools of ours.
+fn known(rules: &[String]) -> Vec<String> {
+    let all = || READING.iter().chain(CHANGING).copied();
+    let of = |rule: &String| -> Vec<String> {
+        let name = rule.split_once('(').map_or(rule.as_str(), |(name, _)| name);
+        match name.strip_suffix('*') {
+            Some(start) => all().filter(|tool| tool.starts_with(start)).map(str::to_owned).collect(),
+            None if all().any(|tool| tool == name) || name.starts_with("mcp__") => vec![rule.clone()],
+            None => Vec::new(),
+        }
+    };
+    rules.iter().flat_map(of).collect()
 }
 
 /// Reads its lines.
@@ -317,4 +336,36 @@ fn tokens(usage: &Value) -> Usage {
 fn micro_usd(usd: f64) -> Option<u64> {
     let micro = (usd * 1e6).round();
     (0.0..1e15).contains(&micro).then_some(micro as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hosts::Host;
+
+    #[test]
+    fn rules_speak_of_the_hosts_own_tools_by_their_full_names() {
+        let mut task = HostTask::new(Host::Claude, "/", "x");
+        task.access = Access::ReadWrite;
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        task.tools.only = Some(names(&["Read", "Web*", "Bash", "browser-*", "submit_result"]));
+        task.tools.approved = names(&["Bash(git log:*)", "canvas-read"]);
+        task.tools.denied = names(&["Web*", "browser-click", "Write(.github/**)", "mcp__db__drop"]);
+        let args: Vec<String> =
+            arguments(&task, None).iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        let value = |name: &str| {
+            let at = args.iter().position(|arg| arg == name);
+            at.and_then(|at| args.get(at + 1)).cloned().unwrap_or_default()
+        };
+        assert_eq!(value("--tools"), "Read,WebFetch,WebSearch,Bash");
+        assert_eq!(value("--allowedTools"), "Bash(git log:*)");
+        assert_eq!(value("--disallowedTools"), "WebFetch,WebSearch,Write(.github/**),mcp__db__drop");
+        task.access = Access::ReadOnly;
+        assert_eq!(available(&task).unwrap(), ["Read", "WebFetch", "WebSearch", "Bash"]);
+        task.tools.approved.clear();
+        assert_eq!(available(&task).unwrap(), ["Read", "WebFetch", "WebSearch"]);
+        task.tools.only = Some(names(&["*"]));
+        task.access = Access::ReadWrite;
+        assert!(available(&task).unwrap().contains(&"Edit"));
+    }
 }

@@ -108,6 +108,11 @@ pub async fn find(host: Host, program: &OsStr, env: Vec<(OsString, OsString)>) -
     Ok(found)
 }
 
+/// Is there a program of this name or path, without starting it?
+pub fn is_there(program: &OsStr, env: &[(OsString, OsString)]) -> bool {
+    resolve(program, env).is_some()
+}
+
 /// The sentence for a program that is not there.
 pub fn missing(host: Host, program: &str) -> Words {
     let (title, name, package) = (host.title(), host.as_str(), package(host));

@@ -16,7 +16,7 @@ mod stream;
 mod tests;
 
 pub use environment::environment;
-pub use find::{Found, Lacking, Version, find, missing};
+pub use find::{Found, Lacking, Version, find, is_there, missing};
 pub use script::{ScriptTask, run_script};
 
 use crate::process::{CancelToken, ProcessLog};

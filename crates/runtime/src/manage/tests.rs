@@ -22,7 +22,7 @@ fn world() -> World {
     let base = temp.path().canonicalize().unwrap();
     let places =
         Places { home: base.join("home"), user_home: Some(base.join("user")), cwd: base.join("project") };
-    fs::create_dir_all(places.cwd.join(".git")).unwrap();
+    fs::create_dir_all(places.cwd.join(".git/refs")).unwrap();
     World { _temp: temp, places }
 }
 
@@ -769,7 +769,7 @@ fn directories_are_read_by_the_rules_of_archives() {
     let world = world();
     let dir = world.places.cwd.join("voice.v2");
     write_skill(&dir, "voice");
-    fs::create_dir_all(dir.join(".git")).unwrap();
+    fs::create_dir_all(dir.join(".git/refs")).unwrap();
     fs::write(dir.join(".git/config"), "").unwrap();
     fs::write(dir.join(".DS_Store"), "").unwrap();
     symlink("SKILL.md", dir.join("inside.md")).unwrap();

@@ -1,19 +1,20 @@
 //! Agents whose work another program does: Claude Code, Codex, or a program of the person's own. To the engine each is a
 //! model that answers once; what it does meanwhile becomes events, and its conversation can be continued.
 
+mod rules;
+
 use super::perform::World;
 use super::session::Notice;
-use crate::hosts::{
-    self, Ending, Guard, Host, HostEnd, HostEvent, HostSession, HostSettings, HostTask, HostTools,
-};
+use crate::hosts::{self, Ending, Guard, Host, HostEnd, HostEvent, HostSession, HostSettings, HostTask};
 use crate::process::{self, End, Spec};
 use crate::tools::{Access, ToolContext};
-use fugato_engine::permission::{Mode, Rule};
-use fugato_engine::{AgentState, Completion, Executor, Run};
+use fugato_engine::{AgentState, Completion, Executor, Run, Used};
+use fugato_model::Words;
 use fugato_model::chat::{Answer, Message, ModelFault, Role, StopReason, Usage};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
@@ -21,6 +22,8 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
     known: Vec<Known>,
+    /// The turns of each agent come one after the other: a conversation has one process at a time.
+    turns: Arc<Mutex<HashMap<String, Conversation>>>,
 }
 
 #[derive(Clone, Debug)]
@@ -30,6 +33,9 @@ struct Known {
     env: Vec<(OsString, OsString)>,
 }
 
+/// What is known here of an agent's conversation; held while a turn of it is under way.
+type Conversation = Arc<tokio::sync::Mutex<Option<HostSession>>>;
+
 impl Hosts {
     /// `all`: the whole environment; each host gets what it needs of it.
     pub fn new(settings: impl Fn(Host) -> HostSettings, all: &[(OsString, OsString)]) -> Self {
@@ -38,25 +44,46 @@ impl Hosts {
             let env = hosts::environment(host, all.iter().cloned(), &settings.env);
             Known { host, settings, env }
         };
-        Self { known: Host::ALL.into_iter().map(of).collect() }
+        Self { known: Host::ALL.into_iter().map(of).collect(), turns: Arc::default() }
+    }
+
+    /// Why nothing can be done with this host, as far as that is seen without starting it.
+    pub fn lacks(&self, host: Host) -> Option<Words> {
+        let Known { settings, env, .. } = self.of(host)?;
+        let is_there = hosts::is_there(&settings.program, env);
+        (!is_there).then(|| hosts::missing(host, &settings.program.to_string_lossy()))
+    }
+
+    fn of(&self, host: Host) -> Option<&Known> {
+        self.known.iter().find(|known| known.host == host)
+    }
+
+    fn conversation(&self, agent: &str) -> Conversation {
+        // A poisoned map is still a map: the panic was elsewhere.
+        let mut all = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(agent.to_owned()).or_default().clone()
     }
 }
 
 /// One step of such an agent, with everything it needs.
 pub(super) struct Work {
     agent: String,
+    step: u32,
     job: Job,
 }
 
 enum Job {
-    Host(Box<HostTask>),
-    Program(Box<Spec>),
+    Host { task: Box<HostTask>, conversation: Conversation },
+    Program { spec: Result<Box<Spec>, String> },
     Nobody(String),
 }
 
-/// What a program is told that was cut off in the middle.
+/// What a program is told that was stopped in the middle.
 const INTERRUPTED: &str = "You were interrupted while you worked on this. Look at what you have done already, do not do it \
 again, and go on to the end of your task.";
+/// The same, when there is something new besides.
+const INTERRUPTED_FOR: &str = "You were interrupted while you worked on this. Look at what you have done already, and do not \
+do it again.";
 /// Of a result of a host's tool, for the log.
 const HEAD_CHARS: usize = 300;
 
@@ -68,14 +95,17 @@ impl Work {
             Executor::Script { command } => program(command, state, run, world),
             Executor::Model | Executor::Human => Job::Nobody("nobody does the work of this agent".to_owned()),
         };
-        Self { agent: state.path.to_string(), job }
+        Self { agent: state.path.to_string(), step: state.step, job }
     }
 
     pub async fn run(self, token: CancellationToken, live: UnboundedSender<Notice>) -> Completion {
         match self.job {
-            Job::Host(task) => hosted(self.agent, *task, token, live).await,
-            Job::Program(spec) => answered_by(process::run(*spec, token, &mut |_, _| {}).await),
-            Job::Nobody(problem) => failed(problem),
+            Job::Host { task, conversation } => {
+                let turn = HostTurn { agent: self.agent, step: self.step, live };
+                hosted(turn, *task, &conversation, token).await
+            }
+            Job::Program { spec: Ok(spec) } => answered_by(process::run(*spec, token, &mut |_, _| {}).await),
+            Job::Program { spec: Err(problem) } | Job::Nobody(problem) => failed(problem),
         }
     }
 }
@@ -87,75 +117,89 @@ fn told(state: &AgentState) -> String {
     texts.into_iter().rev().collect::<Vec<_>>().join("\n\n")
 }
 
+/// What a host is told now: what is new, or that it goes on with what it had heard already.
+fn prompt(state: &AgentState) -> String {
+    // Its conversation was heard of in this very step: whoever ran it before has died.
+    let was_left = state.session.as_ref().is_some_and(|(step, _)| *step == state.step);
+    let heard = match state.cut_at {
+        Some(heard) => heard as usize,
+        None if was_left => state.messages.len(),
+        None => return told(state),
+    };
+    let new: Vec<String> = state.messages.iter().skip(heard).map(|message| message.text()).collect();
+    match new.is_empty() {
+        true => INTERRUPTED.to_owned(),
+        false => format!("{INTERRUPTED_FOR}\n\n{}", new.join("\n\n")),
+    }
+}
+
 fn host(host: Host, state: &AgentState, run: &Run, world: &World) -> Job {
-    let known = world.hosts.known.iter().find(|known| known.host == host);
-    let Some(Known { settings, env, .. }) = known else {
+    let Some(Known { settings, env, .. }) = world.hosts.of(host) else {
         return Job::Nobody(format!("{} is not available here", host.as_str()));
     };
-    let session = state.session.as_ref().and_then(|(step, session)| {
-        let session: HostSession = serde_json::from_value(session.clone()).ok()?;
-        Some((*step == state.step, session))
-    });
-    let mut task = HostTask::new(host, world.project.clone(), told(state));
-    if let Some((true, _)) = &session {
-        task.prompt = INTERRUPTED.to_owned();
-    }
-    task.resume = session.map(|(_, session)| session);
+    let mut task = HostTask::new(host, world.project.clone(), prompt(state));
+    let session = state.session.as_ref().map(|(_, session)| session.clone());
+    task.resume = session.and_then(|session| serde_json::from_value(session).ok());
     task.program.clone_from(&settings.program);
     task.system = state.system.to_string();
     // The run's own model is one of ours; a host has models of its own.
     task.model = state.kind.model.clone().or_else(|| settings.model.clone());
-    let mode = run.spec.permissions.rules.mode;
-    task.access = match (state.access, mode) {
-        (fugato_engine::Access::ReadWrite, Mode::Default | Mode::AcceptEdits) => Access::ReadWrite,
-        // It works where nobody can be asked: what would be asked does not happen.
-        _ => Access::ReadOnly,
+    let access = rules::access(state, run);
+    task.access = match access {
+        fugato_engine::Access::ReadOnly => Access::ReadOnly,
+        fugato_engine::Access::ReadWrite => Access::ReadWrite,
     };
-    task.guard = if mode == Mode::Default { settings.guard } else { Guard::Kept };
-    task.max_turns = state.kind.steps;
-    task.tools = tools(state, run);
+    task.tools = rules::tools(state, run);
+    // Rules that only the host's own checks keep need these checks.
+    task.guard = if rules::has_rules(state, run) { Guard::Kept } else { settings.guard };
+    task.max_turns = Some(state.kind.steps.unwrap_or(run.spec.limits.steps));
     task.env.clone_from(env);
-    task.log = world.context(state.path.as_str(), state.access).processes;
-    Job::Host(Box::new(task))
+    task.log = world.context(state.path.as_str(), access).processes;
+    let conversation = world.hosts.conversation(state.path.as_str());
+    Job::Host { task: Box::new(task), conversation }
 }
 
-/// The host's tools by its kind and the run's rules; what nobody allowed, the host's own checks decide about.
-fn tools(state: &AgentState, run: &Run) -> HostTools {
-    let rules = &run.spec.permissions.rules;
-    let words = |rules: &[Rule]| rules.iter().map(|rule| rule.as_str().to_owned()).collect::<Vec<_>>();
-    let mut denied: Vec<String> = words(&rules.deny);
-    denied.extend(words(&rules.ask));
-    denied.extend(state.kind.deny.iter().cloned());
-    denied.extend(state.kind.disallowed.iter().cloned());
-    let allowed = if rules.mode == Mode::ReadOnly { Vec::new() } else { words(&rules.allow) };
-    let approved = narrowed(allowed, &state.kind.only);
-    HostTools { only: state.kind.tools.clone(), approved, denied }
+/// Whose turn it is, and who hears of it.
+struct HostTurn {
+    agent: String,
+    step: u32,
+    live: UnboundedSender<Notice>,
 }
 
-/// Of what is allowed, what a kind that is for parts of some tools leaves of it.
-fn narrowed(allowed: Vec<String>, only: &[String]) -> Vec<String> {
-    let tool = |rule: &str| rule.split('(').next().unwrap_or_default().to_owned();
-    let whole: Vec<&String> = only.iter().filter(|rule| allowed.contains(&tool(rule))).collect();
-    let kept = allowed
-        .iter()
-        .filter(|rule| only.contains(rule) || !only.iter().any(|part| tool(part) == tool(rule)));
-    let mut approved: Vec<String> = kept.chain(whole).cloned().collect();
-    approved.dedup();
-    approved
+impl HostTurn {
+    fn tell(&self, notice: Notice) {
+        // Whoever listened may be gone.
+        let _ = self.live.send(notice);
+    }
+
+    fn has_session(&self, session: &HostSession, used: Option<Used>) {
+        let (agent, session) = (self.agent.clone(), json!(session));
+        self.tell(Notice::Hosted { agent, step: self.step, session, used });
+    }
 }
 
 async fn hosted(
-    agent: String,
-    task: HostTask,
+    turn: HostTurn,
+    mut task: HostTask,
+    conversation: &tokio::sync::Mutex<Option<HostSession>>,
     token: CancellationToken,
-    live: UnboundedSender<Notice>,
 ) -> Completion {
+    // The turn before this one may still be ending.
+    let mut last = conversation.lock().await;
+    if token.is_cancelled() {
+        return failed("cancelled".to_owned());
+    }
+    if let (Some(resumed), Some(last)) = (&mut task.resume, last.as_ref())
+        && resumed.id == last.id
+    {
+        resumed.counted = last.counted;
+    }
     let counted = task.resume.clone().map(|session| session.counted).unwrap_or_default();
     let mut calls: HashMap<String, (String, Value)> = HashMap::new();
     let mut on_event = |event: HostEvent| {
-        let agent = agent.clone();
-        let notice = match event {
-            HostEvent::Session(id) => Notice::Hosted { agent, session: json!(HostSession { id, counted }) },
+        let agent = turn.agent.clone();
+        turn.tell(match event {
+            HostEvent::Session(id) => return turn.has_session(&HostSession { id, counted }, None),
             HostEvent::Text(text) => Notice::Live { agent, text },
             HostEvent::ToolStarted { id, name, arguments, .. } => {
                 let text = format!("\n[{name}]\n");
@@ -169,31 +213,34 @@ async fn hosted(
             }
             HostEvent::Notice(text) => Notice::Live { agent, text: format!("\n[{text}]\n") },
             HostEvent::Usage(_) => return,
-        };
-        // Whoever listened may be gone.
-        let _ = live.send(notice);
+        });
     };
     let ended = hosts::run(task, token, &mut on_event).await;
-    let _ = live.send(Notice::Said { agent: agent.clone() });
+    turn.tell(Notice::Said { agent: turn.agent.clone() });
     if let Some(session) = &ended.session {
-        let _ = live.send(Notice::Hosted { agent, session: json!(session) });
+        // An answer brings its own bill.
+        let is_answer = matches!(ended.end, Ending::Done | Ending::TurnLimit);
+        let used = Used { usage: ended.usage, micro_usd: ended.micro_usd };
+        turn.has_session(session, Some(used).filter(|used| !is_answer && used.usage != Usage::default()));
     }
+    last.clone_from(&ended.session);
     completion(ended)
 }
 
 fn completion(ended: HostEnd) -> Completion {
-    let text = match ended.end {
-        Ending::Done => ended.text,
-        Ending::TurnLimit => format!("{}\n\n[its limit of turns was reached]", ended.text),
+    let stop = match ended.end {
+        Ending::Done => StopReason::EndTurn,
+        // The engine's word for an answer that was cut off.
+        Ending::TurnLimit => StopReason::MaxTokens,
         Ending::Failed(words) => return failed(words.en),
         Ending::Cancelled => return failed("cancelled".to_owned()),
         Ending::TimedOut => return failed("it took too long and was ended".to_owned()),
     };
-    answered(text, ended.usage, ended.micro_usd)
+    answered(ended.text, stop, ended.usage, ended.micro_usd)
 }
 
-fn answered(text: String, usage: Usage, micro_usd: Option<u64>) -> Completion {
-    let answer = Answer { message: Message::assistant(text), stop: StopReason::EndTurn, usage };
+fn answered(text: String, stop: StopReason, usage: Usage, micro_usd: Option<u64>) -> Completion {
+    let answer = Answer { message: Message::assistant(text), stop, usage };
     Completion::Answered { answer: Box::new(answer), micro_usd }
 }
 
@@ -206,17 +253,14 @@ fn program(command: &[String], state: &AgentState, run: &Run, world: &World) -> 
     let Some((name, arguments)) = command.split_first() else {
         return Job::Nobody("the agent's `command` is empty".to_owned());
     };
-    let context: ToolContext = world.context(state.path.as_str(), state.access);
+    let context: ToolContext = world.context(state.path.as_str(), rules::access(state, run));
     let mut spec = Spec::new(OsString::from(name), &world.project);
     spec.args = arguments.iter().map(OsString::from).collect();
     let task = json!({
         "task": told(state), "agent": state.path.as_str(), "type": state.agent_type, "run": run.spec.id,
     });
     spec.stdin = Some(task.to_string().into_bytes());
-    match context.confined(spec) {
-        Ok(spec) => Job::Program(Box::new(spec)),
-        Err(words) => Job::Nobody(words.en),
-    }
+    Job::Program { spec: context.confined(spec).map(Box::new).map_err(|words| words.en) }
 }
 
 fn answered_by(finished: process::Finished) -> Completion {
@@ -224,7 +268,8 @@ fn answered_by(finished: process::Finished) -> Completion {
     let complaint = String::from_utf8_lossy(&finished.stderr).trim().to_owned();
     let complaint = complaint.lines().last().unwrap_or_default().to_owned();
     match finished.end {
-        End::Exited(0) => answered(said, Usage::default(), None),
+        // It asked no model: it used nothing, and that is known.
+        End::Exited(0) => answered(said, StopReason::EndTurn, Usage::default(), Some(0)),
         End::Exited(code) => failed(format!("its program ended with exit code {code}: {complaint}")),
         End::Signalled(signal) => failed(format!("its program was ended by signal {signal}")),
         End::TimedOut => failed("its program took too long and was ended".to_owned()),
@@ -233,22 +278,5 @@ fn answered_by(finished: process::Finished) -> Completion {
         End::MemoryLimit => failed("its program took too much memory and was ended".to_owned()),
         End::Cancelled => failed("cancelled".to_owned()),
         End::CouldNotStart(words) => failed(words.en),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_kind_for_parts_of_a_tool_is_approved_for_those_only() {
-        let of = |allowed: &[&str], only: &[&str]| {
-            let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-            narrowed(owned(allowed), &owned(only))
-        };
-        assert_eq!(of(&["Bash", "Read"], &["Bash(git:*)"]), ["Read", "Bash(git:*)"]);
-        assert_eq!(of(&["Bash(npm:*)", "Read"], &["Bash(git:*)"]), ["Read"]);
-        assert_eq!(of(&["Bash(git:*)"], &["Bash(git:*)"]), ["Bash(git:*)"]);
-        assert_eq!(of(&["Bash", "Read"], &[]), ["Bash", "Read"]);
     }
 }

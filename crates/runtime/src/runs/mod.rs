@@ -15,6 +15,7 @@ mod executor;
 mod fault_tests;
 mod import;
 mod journal;
+mod kinds;
 mod moment;
 mod perform;
 mod recorded;

@@ -3,7 +3,7 @@
 
 use super::moment::Moment;
 use super::start::{StartError, Started, Task, context_of, new_id, plan_run, plan_task};
-use fugato_engine::{Event, EventKind, Limits, PlanNode, Rate, RunSpec, Setting, results};
+use fugato_engine::{AgentType, Event, EventKind, Limits, PlanNode, Rate, RunSpec, Setting, results};
 use fugato_model::Diagnostic;
 use fugato_skill::{Installed, Inventory, dates};
 use serde_json::{Value, json};
@@ -26,6 +26,8 @@ pub struct Rerun<'a> {
     pub installed: Arc<Inventory>,
     /// Where it would work now: matters to a master alone.
     pub setting: Setting,
+    /// Kinds of agents that its phases may name.
+    pub types: Vec<AgentType>,
 }
 
 /// A run to be made from another, and what the person should know about it.
@@ -85,10 +87,12 @@ pub fn plan_rerun(skill: Option<&Installed>, rerun: &Rerun<'_>) -> Result<Again,
 }
 
 fn task_of(old: &RunSpec, setting: Setting) -> Task {
+    let is_master = |name: &String| old.main_type.as_ref() == Some(name);
+    let kinds = |wanted: bool| old.types.iter().filter(move |(name, _)| is_master(name) == wanted);
     Task {
         text: old.single.clone().unwrap_or_default(),
-        types: old.types.values().map(|kind| (**kind).clone()).collect(),
-        main_type: old.main_type.clone(),
+        types: kinds(false).map(|(_, kind)| (**kind).clone()).collect(),
+        master: kinds(true).map(|(_, kind)| (**kind).clone()).next(),
         setting,
     }
 }
@@ -171,6 +175,7 @@ fn started_as(old: &RunSpec, at: i64, rerun: &Rerun<'_>) -> Started {
         permissions: old.permissions.clone(),
         moment: None,
         installed: rerun.installed.clone(),
+        types: rerun.types.clone(),
     }
 }
 

@@ -8,7 +8,8 @@ use super::washing;
 use crate::exports::Exporter;
 use crate::store::{Batch, Lease, NewRun, Owner, Reader, RunStatus, RunSummary, Store, StoreError};
 use fugato_engine::{
-    AgentPath, Change, Command, Completion, Effect, EffectKey, Event, EventKind, Input, Refusal, Run, RunSpec,
+    AgentPath, Change, Command, Completion, Effect, EffectKey, Event, EventKind, Input, Refusal, Run,
+    RunSpec, Used,
 };
 use fugato_model::chat::ModelFault;
 use fugato_model::{Words, words};
@@ -39,7 +40,7 @@ pub enum Notice {
     /// Text of a model or output of a program as it arrives: not stored, may be lost.
     Live { agent: String, text: String },
     /// The program that does an agent's work has a conversation of this name.
-    Hosted { agent: String, session: Value },
+    Hosted { agent: String, step: u32, session: Value, used: Option<Used> },
     /// It has used a tool of its own.
     Acted { agent: String, tool: String, arguments: Value, is_error: bool, head: String },
     /// The text of an agent that was arriving is whole.
@@ -308,8 +309,9 @@ impl Session {
         }
         // What becomes an event is told as one.
         match notice {
-            Notice::Hosted { agent, session } => {
-                self.queue.push_back(Input::Hosted { agent: AgentPath::new(&agent), session }.into());
+            Notice::Hosted { agent, step, session, used } => {
+                let agent = AgentPath::new(&agent);
+                self.queue.push_back(Input::Hosted { agent, step, session, used }.into());
             }
             Notice::Acted { agent, tool, arguments, is_error, head } => {
                 let agent = AgentPath::new(&agent);
@@ -453,7 +455,8 @@ impl Session {
         if self.run.ended.is_some() {
             return Some(End::Ended);
         }
-        if !self.under_way.is_empty() || !self.queue.is_empty() {
+        // What was stopped may have a last word: what it used.
+        if !self.under_way.is_empty() || !self.tasks.is_empty() || !self.queue.is_empty() {
             return None;
         }
         if self.run.open_questions().next().is_some() {

@@ -1,11 +1,12 @@
 //! From an installed skill and what a person typed to a run that can be created: everything read now is pinned.
 
+use super::kinds;
 use super::moment::Moment;
 use crate::{FileError, FoundSkill, Origin, SkillDir, read_phases};
 use fugato_engine::permission::Permissions;
 use fugato_engine::planner::{self, SubSkillFacts};
 use fugato_engine::{
-    AgentType, EffectClass, GuideFacts, Limits, Plan, Rate, RunSpec, Setting, SkillPin, Work,
+    AgentType, EffectClass, Executor, GuideFacts, Limits, Plan, Rate, RunSpec, Setting, SkillPin, Work,
     delegation_guide,
 };
 use fugato_model::{Diagnostic, Digest, RelPath, Words, words};
@@ -36,6 +37,8 @@ pub struct Started {
     pub moment: Option<Moment>,
     /// Skills that phases may name besides their own parts.
     pub installed: Arc<Inventory>,
+    /// Kinds of agents that phases may name besides the built-in ones.
+    pub types: Vec<AgentType>,
 }
 
 #[derive(Debug)]
@@ -60,12 +63,18 @@ pub fn plan_run(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Di
     let file = RelPath::parse(&skill.file).map_err(|error| StartError::Internal(error.words()))?;
     let shown = skill.dir.clone();
     let show = |path: &RelPath| shown.join(path).display().to_string();
-    let read = read_phases(&dir, &file, &started.installed, &show);
+    let read = read_phases(
+        &dir,
+        &file,
+        &started.installed,
+        &|name| kinds::named(&started.types, name).is_some(),
+        &show,
+    );
     if read.diagnostics.iter().any(Diagnostic::is_error) {
         return Err(StartError::Invalid(read.diagnostics));
     }
     let text = read.skill_text;
-    let (plan, nulls, single, debug) = match &read.phased {
+    let (mut plan, nulls, single, debug) = match &read.phased {
         Some(phased) => {
             let facts = |path: &RelPath| read.sub_skills.get(path).map(facts).unwrap_or_default();
             let (plan, nulls) = planner::plan(phased, &text, &facts);
@@ -82,7 +91,9 @@ pub fn plan_run(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Di
     let moment = started.moment.clone().unwrap_or_else(Moment::now);
     let mut context = nulls;
     context.extend(context_of(started, &moment));
+    let types = kinds::pin(&mut plan, started);
     let mut spec = RunSpec {
+        types,
         id: new_id(moment.millis),
         title: title(&name, &started.arguments),
         skill: SkillPin { name, dir: skill.dir.display().to_string(), digest: skill.digest },
@@ -110,8 +121,8 @@ pub struct Task {
     pub text: String,
     /// The kinds of agents it may delegate to.
     pub types: Vec<AgentType>,
-    /// The kind of the master itself [default: `general-purpose`].
-    pub main_type: Option<String>,
+    /// The kind of the master itself [default: `general-purpose`]; one that is another program delegates in its own way.
+    pub master: Option<AgentType>,
     pub setting: Setting,
 }
 
@@ -122,7 +133,11 @@ pub const MASTER_STEPS: u32 = 200;
 pub fn plan_task(task: Task, started: &Started) -> RunSpec {
     let moment = started.moment.clone().unwrap_or_else(Moment::now);
     let concurrent = started.limits.concurrent;
-    let guide = delegation_guide(&task.types, GuideFacts { concurrent, setting: task.setting });
+    let by_model = task.master.as_ref().is_none_or(|kind| kind.executor == Executor::Model);
+    let delegates = if by_model { task.types } else { Vec::new() };
+    let guide = delegation_guide(&delegates, GuideFacts { concurrent, setting: task.setting });
+    let main_type = task.master.as_ref().map(|kind| kind.name.clone());
+    let types = delegates.into_iter().chain(task.master);
     let today = moment.date();
     let about = format!(
         "You are the master agent of a run. You work in one project directory; relative paths start there. Today is \
@@ -140,8 +155,8 @@ pub fn plan_task(task: Task, started: &Started) -> RunSpec {
         visible: started.visible.clone(),
         rates: started.rates.clone(),
         permissions: started.permissions.clone(),
-        types: task.types.into_iter().map(|kind| (kind.name.clone(), Arc::new(kind))).collect(),
-        main_type: task.main_type,
+        types: types.map(|kind| (kind.name.clone(), Arc::new(kind))).collect(),
+        main_type,
         guide: if guide.is_empty() { about } else { format!("{about}\n\n{guide}") },
         ..RunSpec::default()
     }

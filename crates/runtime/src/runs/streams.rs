@@ -79,6 +79,18 @@ impl Streams {
                 of(*agent).and_then(|state| self.chunk(state, &part)).into_iter().collect()
             }
             EventKind::RunEnded { reason, .. } => self.close(run, &reason.en),
+            EventKind::AgentActed { agent, tool, arguments, is_error, head } => {
+                let Some(state) = of(*agent) else { return Vec::new() };
+                let id = format!("host.{}", event.seq);
+                let input = json!({
+                    "type": "tool-input-available", "toolCallId": id, "toolName": tool, "input": arguments,
+                });
+                let output = match is_error {
+                    true => json!({"type": "tool-output-error", "toolCallId": id, "errorText": head}),
+                    false => json!({"type": "tool-output-available", "toolCallId": id, "output": head}),
+                };
+                [input, output].iter().filter_map(|part| self.chunk(state, part)).collect()
+            }
             _ => Vec::new(),
         }
     }

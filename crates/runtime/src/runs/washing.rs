@@ -26,6 +26,11 @@ pub(super) fn input(redactor: &Redactor, input: &mut Input) {
             self::text(redactor, from);
             self::text(redactor, text);
         }
+        Input::Acted { tool, arguments, head, .. } => {
+            text(redactor, tool);
+            whole(redactor, arguments);
+            text(redactor, head);
+        }
         _ => {}
     }
 }

@@ -1,0 +1,38 @@
+//! Kinds of agents that phases name: found among those of this place, and pinned in the run, so that a changed file changes
+//! later runs and never this one. Kinds that are built in need no pin: every installation has them.
+
+use super::start::Started;
+use crate::agents::model_for;
+use fugato_engine::{AgentType, Executor, Plan, Work, built_in_types};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The kind of this name that somebody wrote, whatever its case.
+pub(super) fn named<'a>(types: &'a [AgentType], name: &str) -> Option<&'a AgentType> {
+    let name = name.to_lowercase();
+    types.iter().find(|kind| kind.name.to_lowercase() == name)
+}
+
+/// Writes into the plan what these kinds say of the agents it names, and gives the kinds.
+pub(super) fn pin(plan: &mut Plan, started: &Started) -> BTreeMap<String, Arc<AgentType>> {
+    let mut pinned = BTreeMap::new();
+    let built_in = built_in_types();
+    let own: Vec<&AgentType> = started.types.iter().filter(|kind| !built_in.contains(kind)).collect();
+    if own.is_empty() {
+        return pinned;
+    }
+    for node in &mut plan.nodes {
+        let Work::Agent { agent_type, access, model, .. } = &mut node.work else { continue };
+        let name = agent_type.to_lowercase();
+        let Some(kind) = own.iter().find(|kind| kind.name.to_lowercase() == name) else { continue };
+        agent_type.clone_from(&kind.name);
+        *access = kind.access;
+        *model = kind.model.as_deref().map(|wanted| match kind.executor {
+            Executor::Model => model_for(Some(wanted), &started.model),
+            // A program's own words.
+            _ => wanted.to_owned(),
+        });
+        pinned.entry(kind.name.clone()).or_insert_with(|| Arc::new((*kind).clone()));
+    }
+    pinned
+}
