@@ -14,7 +14,8 @@ pub fn agent(kind: &str, prompt: &str) -> Value {
 }
 
 pub fn tool(name: &str, arguments: Value) -> Value {
-    json!({"name": name, "arguments": arguments})
+    let fields = [("name".to_owned(), Value::from(name)), ("arguments".to_owned(), arguments)];
+    Value::Object(fields.into_iter().collect())
 }
 
 /// Runs a task; a model of `model.yaml` answers.

@@ -180,6 +180,9 @@ impl Context {
             })
             .await
             .ok_or(BrowserError::TooSlow("opening a tab", 0))?;
+        // Told already, and answered only now: a page that is opened before its process heard of it says nothing of its
+        // documents, and every call would wait in vain.
+        self.ask(&session, "Page.enable", json!({})).await?;
         self.current = Some(target.clone());
         Ok(Here { target, session })
     }

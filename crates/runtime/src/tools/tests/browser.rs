@@ -186,6 +186,30 @@ async fn three_agents_at_once_share_neither_tabs_nor_logins() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn agents_whose_first_pages_open_at_the_same_moment_are_told_of_each_document() {
+    let server = Arc::new(Server::start(shop));
+    let mut agents = vec![browsing(&[&server])];
+    for name in ["second", "third"] {
+        let mut agent = Project::new();
+        agent.context.agent = name.into();
+        agent.context.kept = Arc::clone(&agents[0].context.kept);
+        agents.push(agent);
+    }
+    let open = |agent: usize| {
+        let (agent, url) = (&agents[agent], server.url("/"));
+        async move { agent.done("browser-navigate", json!({"url": url})).await }
+    };
+    let (one, two, three) = tokio::join!(open(0), open(1), open(2));
+    let before = [one, two, three].map(|shown| ref_of(&shown, "textbox \"User\""));
+    tokio::join!(open(0), open(1), open(2));
+    for (agent, old) in agents.iter().zip(before) {
+        let stale = agent.refused("browser-click", json!({"ref": old})).await;
+        assert!(stale.contains("belongs to an earlier page"), "{stale}");
+    }
+    agents[0].context.kept.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn frames_are_read_and_clicked_also_those_of_other_sites() {
     let button = "<button onclick=\"this.textContent = 'clicked'\">Inner</button>";
     let inner =
