@@ -444,7 +444,7 @@ fn a_host_in_the_middle_of_its_turn_is_stopped_by_a_pause_and_goes_on_with_the_n
     // Its last word comes too late for the turn; what it used counts.
     world.complete(model_of(1, 1), says("late"));
     let usage = Usage { input_tokens: Some(7), output_tokens: Some(3), ..Usage::default() };
-    let used = Some(crate::Used { usage, micro_usd: None });
+    let used = Some(Used { usage, micro_usd: None });
     let agent = AgentPath::new("helper-1");
     world.tell(Input::Hosted { agent, step: 1, session: json!({"id": "s"}), used }).unwrap();
     assert_eq!((world.run.agents[1].spent.tokens(), world.wanted().len()), (10, 0));
@@ -489,7 +489,7 @@ fn a_program_runs_once_whatever_it_prints_and_needs_no_budget() {
     let mut types = kinds();
     let helper = AgentType { executor: Executor::Script { command }, ..AgentType::named("helper") };
     types.insert("helper".into(), Arc::new(helper));
-    let rates = BTreeMap::from([("m".to_owned(), crate::Rate::default())]);
+    let rates = BTreeMap::from([("m".to_owned(), Rate::default())]);
     let spec =
         RunSpec { single: Some("x".into()), types, limits, rates, model: "m".into(), ..spec(Vec::new()) };
     let mut world = World::new(spec).go();
@@ -501,20 +501,20 @@ fn a_program_runs_once_whatever_it_prints_and_needs_no_budget() {
     );
 }
 
-fn guarded(mode: crate::permission::Mode, deny: &[&str]) -> World {
-    let rules = crate::permission::Rules {
+fn guarded(mode: permission::Mode, deny: &[&str]) -> World {
+    let rules = permission::Rules {
         mode,
         deny: deny.iter().map(|rule| rule.parse().unwrap()).collect(),
         ..Default::default()
     };
-    let permissions = crate::permission::Permissions { rules, project: "/p".into(), home: None };
+    let permissions = permission::Permissions { rules, project: "/p".into(), home: None };
     World::new(RunSpec { single: Some("x".into()), types: kinds(), permissions, ..spec(Vec::new()) }).go()
 }
 
 #[test]
 fn a_call_that_must_be_allowed_waits_for_a_person_however_long() {
     let bash = |command: &str| ("Bash", json!({"command": command}));
-    let mut world = guarded(crate::permission::Mode::Ask, &[]);
+    let mut world = guarded(permission::Mode::Ask, &[]);
     world.complete(main_step(1), calls(&[bash("make"), ("Read", json!({"path": "a"}))]));
     let read = EffectKey::Tool { agent: 0, step: 1, index: 1 };
     world.complete(read, Completion::Tool { content: "text".into(), is_error: false, used: None });
@@ -537,7 +537,7 @@ fn a_call_that_must_be_allowed_waits_for_a_person_however_long() {
 
 #[test]
 fn a_call_that_a_rule_forbids_is_not_made_and_the_rule_is_named() {
-    let mut world = guarded(crate::permission::Mode::Default, &["Bash(rm:*)"]);
+    let mut world = guarded(permission::Mode::Default, &["Bash(rm:*)"]);
     world.complete(main_step(1), calls(&[("Bash", json!({"command": "ls && rm -rf x"}))]));
     assert!(refusal(&world).contains("by the rule `Bash(rm:*)`"), "{}", refusal(&world));
     assert!(world.run.questions.is_empty());
