@@ -143,6 +143,26 @@ fn report(state: &AgentState, verdict: &Verdict) -> Value {
     });
     json!({
         "agentId": state.path.as_str(), "state": word, "why": why, "steps": state.steps_of_task(),
-        "usage": usage, "result": result,
+        "usage": usage, "result": fitted(result),
     })
+}
+
+/// What a result may add to the conversation of whoever waits for it, in bytes: programs can answer with megabytes.
+const MOST_OF_A_RESULT: usize = 64 << 10;
+
+/// The result, or the beginning and the end of a long one.
+fn fitted(result: Value) -> Value {
+    let text = match &result {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    if text.len() <= MOST_OF_A_RESULT {
+        return result;
+    }
+    let half = MOST_OF_A_RESULT / 2;
+    let head = text.get(..text.floor_char_boundary(half)).unwrap_or_default();
+    let tail = text.get(text.ceil_char_boundary(text.len() - half)..).unwrap_or_default();
+    let left_out = text.len() - head.len() - tail.len();
+    let note = "bytes left out; ask the agent for a shorter answer, or to write it to a file";
+    Value::String(format!("{head}\n[… {left_out} {note} …]\n{tail}"))
 }

@@ -82,7 +82,10 @@ fn step(recorder: &mut Recorder<'_>, agent: u32) -> bool {
     let limits = &recorder.run.spec.limits;
     let Some(state) = recorder.run.agents.get(agent as usize) else { return false };
     if state.kind.executor == Executor::Human {
-        let task = state.inbox.last().cloned().or_else(|| state.messages.last().map(|said| said.text()));
+        let task = match state.inbox.as_slice() {
+            [] => state.messages.last().map(|said| said.text()),
+            told => Some(told.join("\n\n")),
+        };
         let question = u32::try_from(recorder.run.questions.len()).unwrap_or(u32::MAX);
         let (about, text, options) = (Asked::Task { agent }, task.unwrap_or_default(), Vec::new());
         recorder.emit(EventKind::InputRequested { question, about, text, options });

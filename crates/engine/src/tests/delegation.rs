@@ -489,3 +489,32 @@ fn a_question_without_words_is_not_put_to_a_person() {
     world.complete(main_step(1), calls(&[("ask_user", json!({"question": " "}))]));
     assert!(world.run.questions.is_empty() && refusal(&world).contains("`question` is missing"));
 }
+
+#[test]
+fn a_result_of_megabytes_does_not_fill_the_conversation_of_the_master() {
+    let mut world = guarded(crate::permission::Mode::Default, &[]);
+    world.complete(main_step(1), calls(&[delegate("explore", "all of it")]));
+    let long = format!("begin{}end", "字".repeat(1_000_000));
+    world.complete(model_of(1, 1), says(&long));
+    let result = results(&world)[0]["result"].as_str().unwrap().to_owned();
+    assert!(result.len() < 70_000 && result.starts_with("begin") && result.ends_with("end"));
+    assert!(result.contains("bytes left out"));
+    replays(&world);
+}
+
+#[test]
+fn a_person_who_does_the_work_reads_every_message() {
+    let mut types = kinds();
+    let mut person = AgentType::named("reviewer");
+    person.executor = Executor::Human;
+    types.insert("reviewer".into(), Arc::new(person));
+    let mut world = World::new(RunSpec { single: Some("x".into()), types, ..spec(Vec::new()) }).go();
+    let start = json!({"prompt": "one", "subagent_type": "reviewer", "run_in_background": true});
+    world.complete(main_step(1), calls(&[("Agent", start)]));
+    for text in ["two", "three"] {
+        world.tell(Input::Send { to: "reviewer-1".into(), from: "user".into(), text: text.into() }).unwrap();
+    }
+    world.tell(Input::Answer { question: 0, answer: "done".into() }).unwrap();
+    let asked: Vec<String> = world.run.open_questions().map(|(_, question)| question.text.clone()).collect();
+    assert!(asked.is_empty() || asked == ["two\n\nthree"], "{asked:?}");
+}
