@@ -79,7 +79,11 @@ pub fn next_with_share(run: &Run) -> Option<u32> {
 
 /// Are there agents in the background whose end this one has not heard of?
 pub fn has_work_outstanding(run: &Run, agent: u32) -> bool {
-    run.queue.iter().any(|queued| queued.call.is_some_and(|call| call.agent == agent))
+    let is_of = |queued: &Queued| match queued.call {
+        Some(call) => call.agent == agent,
+        None => run.agent(queued.agent.as_str()).is_some_and(|(_, state)| state.parent == Some(agent)),
+    };
+    run.queue.iter().any(is_of)
         || children(run, agent).next().is_some()
         || run.agents.get(agent as usize).is_some_and(|state| state.depth == 0 && !state.inbox.is_empty())
 }

@@ -60,7 +60,13 @@ pub fn stop(recorder: &mut Recorder<'_>, agent: u32, verdict: Verdict) {
     recorder.emit(EventKind::AgentStopped { agent, verdict: verdict.clone() });
     let Some(state) = recorder.run.agents.get(agent as usize) else { return };
     match (state.parent, state.node) {
-        (Some(_), _) => delegation::ended(recorder, agent, &verdict),
+        (Some(_), _) => {
+            delegation::ended(recorder, agent, &verdict);
+            // What was said to it while it gave its answer is still to be seen.
+            if matches!(verdict, Verdict::Answered { .. } | Verdict::Submitted { .. }) {
+                crate::decide::goes_on(recorder, agent);
+            }
+        }
         // Its node has a result or a failure; without a node, the run has.
         (None, Some(node)) => graph::agent_ended(recorder, node, verdict),
         (None, None) => single::agent_ended(recorder, verdict),

@@ -20,7 +20,14 @@ use tokio_util::sync::CancellationToken;
 /// What is known of the hosts: their settings, and the environment they are started with.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
-    settings: Vec<(Host, HostSettings, Vec<(OsString, OsString)>)>,
+    known: Vec<Known>,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    host: Host,
+    settings: HostSettings,
+    env: Vec<(OsString, OsString)>,
 }
 
 impl Hosts {
@@ -29,9 +36,9 @@ impl Hosts {
         let of = |host: Host| {
             let settings = settings(host);
             let env = hosts::environment(host, all.iter().cloned(), &settings.env);
-            (host, settings, env)
+            Known { host, settings, env }
         };
-        Self { settings: Host::ALL.into_iter().map(of).collect() }
+        Self { known: Host::ALL.into_iter().map(of).collect() }
     }
 }
 
@@ -43,7 +50,7 @@ pub(super) struct Work {
 
 enum Job {
     Host(Box<HostTask>),
-    Program { spec: Result<Spec, String> },
+    Program { spec: Result<Box<Spec>, String> },
     Nobody(String),
 }
 
@@ -67,7 +74,7 @@ impl Work {
     pub async fn run(self, token: CancellationToken, live: UnboundedSender<Notice>) -> Completion {
         match self.job {
             Job::Host(task) => hosted(self.agent, *task, token, live).await,
-            Job::Program { spec: Ok(spec) } => answered_by(process::run(spec, token, &mut |_, _| {}).await),
+            Job::Program { spec: Ok(spec) } => answered_by(process::run(*spec, token, &mut |_, _| {}).await),
             Job::Program { spec: Err(problem) } | Job::Nobody(problem) => failed(problem),
         }
     }
@@ -81,8 +88,8 @@ fn told(state: &AgentState) -> String {
 }
 
 fn host(host: Host, state: &AgentState, run: &Run, world: &World) -> Job {
-    let known = world.hosts.settings.iter().find(|(known, ..)| *known == host);
-    let Some((_, settings, env)) = known else {
+    let known = world.hosts.known.iter().find(|known| known.host == host);
+    let Some(Known { settings, env, .. }) = known else {
         return Job::Nobody(format!("{} is not available here", host.as_str()));
     };
     let session = state.session.as_ref().and_then(|(step, session)| {
@@ -121,12 +128,12 @@ fn tools(state: &AgentState, run: &Run) -> HostTools {
     denied.extend(state.kind.deny.iter().cloned());
     denied.extend(state.kind.disallowed.iter().cloned());
     let allowed = if rules.mode == Mode::ReadOnly { Vec::new() } else { words(&rules.allow) };
-    let approved = narrowed(allowed, &state.kind.only);
+    let approved = narrowed(&allowed, &state.kind.only);
     HostTools { only: state.kind.tools.clone(), approved, denied }
 }
 
 /// Of what is allowed, what a kind that is for parts of some tools leaves of it.
-fn narrowed(allowed: Vec<String>, only: &[String]) -> Vec<String> {
+fn narrowed(allowed: &[String], only: &[String]) -> Vec<String> {
     let tool = |rule: &str| rule.split('(').next().unwrap_or_default().to_owned();
     let whole: Vec<&String> = only.iter().filter(|rule| allowed.contains(&tool(rule))).collect();
     let kept = allowed
@@ -206,7 +213,7 @@ fn program(command: &[String], state: &AgentState, run: &Run, world: &World) -> 
         "task": told(state), "agent": state.path.as_str(), "type": state.agent_type, "run": run.spec.id,
     });
     spec.stdin = Some(task.to_string().into_bytes());
-    Job::Program { spec: context.confined(spec).map_err(|words| words.en) }
+    Job::Program { spec: context.confined(spec).map(Box::new).map_err(|words| words.en) }
 }
 
 fn answered_by(finished: process::Finished) -> Completion {
@@ -234,7 +241,7 @@ mod tests {
     fn a_kind_for_parts_of_a_tool_is_approved_for_those_only() {
         let of = |allowed: &[&str], only: &[&str]| {
             let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-            narrowed(owned(allowed), &owned(only))
+            narrowed(&owned(allowed), &owned(only))
         };
         assert_eq!(of(&["Bash", "Read"], &["Bash(git:*)"]), ["Read", "Bash(git:*)"]);
         assert_eq!(of(&["Bash(npm:*)", "Read"], &["Bash(git:*)"]), ["Read"]);
