@@ -164,8 +164,8 @@ fn fitted(result: Value) -> Value {
         return result;
     }
     let half = MOST_OF_A_RESULT / 2;
-    let head = text.get(..text.floor_char_boundary(half)).unwrap_or_default();
-    let tail = text.get(text.ceil_char_boundary(text.len() - half)..).unwrap_or_default();
+    let head = (0..=half).rev().find_map(|at| text.get(..at)).unwrap_or_default();
+    let tail = (text.len() - half..text.len()).find_map(|at| text.get(at..)).unwrap_or_default();
     let left_out = text.len() - head.len() - tail.len();
     let note = "bytes left out; ask the agent for a shorter answer, or to write it to a file";
     Value::String(format!("{head}\n[… {left_out} {note} …]\n{tail}"))

@@ -408,20 +408,20 @@ fn a_person_can_be_the_one_who_does_the_work() {
     replays(&world);
 }
 
-fn guarded(mode: crate::permission::Mode, deny: &[&str]) -> World {
-    let rules = crate::permission::Rules {
+fn guarded(mode: permission::Mode, deny: &[&str]) -> World {
+    let rules = permission::Rules {
         mode,
         deny: deny.iter().map(|rule| rule.parse().unwrap()).collect(),
         ..Default::default()
     };
-    let permissions = crate::permission::Permissions { rules, project: "/p".into(), home: None };
+    let permissions = permission::Permissions { rules, project: "/p".into(), home: None };
     World::new(RunSpec { single: Some("x".into()), types: kinds(), permissions, ..spec(Vec::new()) }).go()
 }
 
 #[test]
 fn a_call_that_must_be_allowed_waits_for_a_person_however_long() {
     let bash = |command: &str| ("Bash", json!({"command": command}));
-    let mut world = guarded(crate::permission::Mode::Ask, &[]);
+    let mut world = guarded(permission::Mode::Ask, &[]);
     world.complete(main_step(1), calls(&[bash("make"), ("Read", json!({"path": "a"}))]));
     let read = EffectKey::Tool { agent: 0, step: 1, index: 1 };
     world.complete(read, Completion::Tool { content: "text".into(), is_error: false, used: None });
@@ -444,7 +444,7 @@ fn a_call_that_must_be_allowed_waits_for_a_person_however_long() {
 
 #[test]
 fn a_call_that_a_rule_forbids_is_not_made_and_the_rule_is_named() {
-    let mut world = guarded(crate::permission::Mode::Default, &["Bash(rm:*)"]);
+    let mut world = guarded(permission::Mode::Default, &["Bash(rm:*)"]);
     world.complete(main_step(1), calls(&[("Bash", json!({"command": "ls && rm -rf x"}))]));
     assert!(refusal(&world).contains("by the rule `Bash(rm:*)`"), "{}", refusal(&world));
     assert!(world.run.questions.is_empty());
@@ -452,8 +452,8 @@ fn a_call_that_a_rule_forbids_is_not_made_and_the_rule_is_named() {
 
 #[test]
 fn rules_about_kinds_of_agents_hold_however_the_kind_is_written() {
-    let mut world = guarded(crate::permission::Mode::Default, &["Task(general-purpose)"]);
-    let start = |kind: serde_json::Value| ("Agent", json!({"prompt": "x", "subagent_type": kind}));
+    let mut world = guarded(permission::Mode::Default, &["Task(general-purpose)"]);
+    let start = |kind: Value| ("Agent", json!({"prompt": "x", "subagent_type": kind}));
     let asks = [start(json!("general-purpose")), start(json!(" general-purpose ")), start(json!(""))];
     world.complete(main_step(1), calls(&asks));
     assert!(refusal(&world).contains("by the rule `Task(general-purpose)`"), "{}", refusal(&world));
@@ -467,7 +467,7 @@ fn rules_about_kinds_of_agents_hold_however_the_kind_is_written() {
 
 #[test]
 fn a_person_is_asked_before_an_agent_is_started_if_a_rule_says_so() {
-    let mut world = guarded(crate::permission::Mode::Default, &["SendMessage"]);
+    let mut world = guarded(permission::Mode::Default, &["SendMessage"]);
     Arc::make_mut(&mut world.run.spec).permissions.rules.ask = vec!["Agent".parse().unwrap()];
     world.complete(main_step(1), calls(&[delegate("explore", "find it"), delegate("explore", "and that")]));
     assert_eq!((world.run.status(), world.run.agents.len()), ("awaiting_input", 1));
@@ -485,14 +485,14 @@ fn a_person_is_asked_before_an_agent_is_started_if_a_rule_says_so() {
 
 #[test]
 fn a_question_without_words_is_not_put_to_a_person() {
-    let mut world = guarded(crate::permission::Mode::Default, &[]);
+    let mut world = guarded(permission::Mode::Default, &[]);
     world.complete(main_step(1), calls(&[("ask_user", json!({"question": " "}))]));
     assert!(world.run.questions.is_empty() && refusal(&world).contains("`question` is missing"));
 }
 
 #[test]
 fn a_result_of_megabytes_does_not_fill_the_conversation_of_the_master() {
-    let mut world = guarded(crate::permission::Mode::Default, &[]);
+    let mut world = guarded(permission::Mode::Default, &[]);
     world.complete(main_step(1), calls(&[delegate("explore", "all of it")]));
     let long = format!("begin{}end", "字".repeat(1_000_000));
     world.complete(model_of(1, 1), says(&long));
