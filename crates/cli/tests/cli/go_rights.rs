@@ -30,7 +30,7 @@ fn a_person_allows_once_allows_always_and_denies_with_a_reason() {
     assert!(!env.project().join("log.txt").exists());
     let shown = env.fugato("runs show").exits(0);
     shown.says(&["fugato approve", "(by the permission mode `ask`)\n  Bash: echo once >> log.txt"]);
-    env.fugato("runs show --lang zh").exits(0).says(&["允许 `coder-1` 执行吗？\n  Bash: echo once"]);
+    env.fugato("runs show --lang zh").exits(0).says(&["允许 `coder-1` 执行吗？", "\n  Bash: echo once"]);
     env.run(["answer", &id, "perhaps"]).exits(7).says(&["allow, always, deny"]);
     env.run(["approve", &id]).exits(6).says(&["echo made"]);
     assert_eq!(env.read("log.txt"), "once\n");

@@ -217,6 +217,18 @@ pub fn told(recorder: &mut Recorder<'_>, to: u32, from: &str, text: &str) -> Res
     Ok(())
 }
 
+/// An agent that stopped with something unread goes on, when its parent is there to be told what came of it.
+pub fn goes_on(recorder: &mut Recorder<'_>, agent: u32) {
+    let run = &*recorder.run;
+    let Some(state) = run.agents.get(agent as usize) else { return };
+    let parent = state.parent.and_then(|parent| run.agents.get(parent as usize));
+    let is_wanted = !state.is_live() && !state.inbox.is_empty() && parent.is_some_and(AgentState::is_live);
+    let path = state.path.clone();
+    if is_wanted && run.ended.is_none() && !run.queue.iter().any(|queued| queued.agent == path) {
+        admit(recorder, &path, None, true);
+    }
+}
+
 fn is_full(state: &AgentState, more: &str) -> bool {
     let bytes: usize = state.inbox.iter().map(String::len).sum();
     state.inbox.len() >= MAX_UNREAD || bytes + more.len() > MAX_UNREAD_BYTES

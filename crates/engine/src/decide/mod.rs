@@ -13,6 +13,7 @@ mod restart;
 mod tick;
 
 pub(crate) use answer::{ALWAYS, REPEAT};
+pub(crate) use delegate::goes_on;
 
 use crate::event::{By, Event, EventKind};
 use crate::input::{Input, Refusal};

@@ -105,7 +105,11 @@ pub fn next_with_share(run: &Run) -> Option<u32> {
 
 /// Are there agents in the background whose end this one has not heard of?
 pub fn has_work_outstanding(run: &Run, agent: u32) -> bool {
-    run.queue.iter().any(|queued| queued.call.is_some_and(|call| call.agent == agent))
+    let is_of = |queued: &Queued| match queued.call {
+        Some(call) => call.agent == agent,
+        None => run.agent(queued.agent.as_str()).is_some_and(|(_, state)| state.parent == Some(agent)),
+    };
+    run.queue.iter().any(is_of)
         || children(run, agent).next().is_some()
         || run.agents.get(agent as usize).is_some_and(|state| state.depth == 0 && !state.inbox.is_empty())
 }
@@ -169,6 +173,26 @@ fn report(state: &AgentState, verdict: &Verdict) -> Value {
     });
     json!({
         "agentId": state.path.as_str(), "state": word, "why": why, "steps": state.steps_of_task(),
-        "usage": usage, "result": result,
+        "usage": usage, "result": fitted(result),
     })
+}
+
+/// What a result may add to the conversation of whoever waits for it, in bytes: programs can answer with megabytes.
+const MOST_OF_A_RESULT: usize = 64 << 10;
+
+/// The result, or the beginning and the end of a long one.
+fn fitted(result: Value) -> Value {
+    let text = match &result {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    if text.len() <= MOST_OF_A_RESULT {
+        return result;
+    }
+    let half = MOST_OF_A_RESULT / 2;
+    let head = (0..=half).rev().find_map(|at| text.get(..at)).unwrap_or_default();
+    let tail = (text.len() - half..text.len()).find_map(|at| text.get(at..)).unwrap_or_default();
+    let left_out = text.len() - head.len() - tail.len();
+    let note = "bytes left out; ask the agent for a shorter answer, or to write it to a file";
+    Value::String(format!("{head}\n[… {left_out} {note} …]\n{tail}"))
 }

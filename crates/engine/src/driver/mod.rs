@@ -60,7 +60,13 @@ pub fn stop(recorder: &mut Recorder<'_>, agent: u32, verdict: Verdict) {
     recorder.emit(EventKind::AgentStopped { agent, verdict: verdict.clone() });
     let Some(state) = recorder.run.agents.get(agent as usize) else { return };
     match (state.parent, state.node) {
-        (Some(_), _) => delegation::ended(recorder, agent, &verdict),
+        (Some(_), _) => {
+            delegation::ended(recorder, agent, &verdict);
+            // What was said to it while it gave its answer is still to be seen.
+            if matches!(verdict, Verdict::Answered { .. } | Verdict::Submitted { .. }) {
+                crate::decide::goes_on(recorder, agent);
+            }
+        }
         // Its node has a result or a failure; without a node, the run has.
         (None, Some(node)) => graph::agent_ended(recorder, node, verdict),
         (None, None) => single::agent_ended(recorder, verdict),
@@ -97,7 +103,10 @@ fn step(recorder: &mut Recorder<'_>, agent: u32) -> bool {
     let limits = &recorder.run.spec.limits;
     let Some(state) = recorder.run.agents.get(agent as usize) else { return false };
     if state.kind.executor == Executor::Human {
-        let task = state.inbox.last().cloned().or_else(|| state.messages.last().map(|said| said.text()));
+        let task = match state.inbox.as_slice() {
+            [] => state.messages.last().map(|said| said.text()),
+            told => Some(told.join("\n\n")),
+        };
         let question = u32::try_from(recorder.run.questions.len()).unwrap_or(u32::MAX);
         let (about, text, options) = (Asked::Task { agent }, task.unwrap_or_default(), Vec::new());
         recorder.emit(EventKind::InputRequested { question, about, text, options });

@@ -4,6 +4,7 @@
 use super::{Run, index};
 use crate::effect::{Effect, EffectKey};
 use fugato_model::chat::Message;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// An agent that ended is kept at hand this long, in milliseconds.
@@ -20,8 +21,9 @@ impl Run {
                     && now.saturating_sub(state.stopped_at) >= KEPT_MS
             })
         };
-        let waits = |at: u32| self.queue.iter().any(|queued| self.by_path.get(&queued.agent) == Some(&at));
-        (0..index(self.agents.len())).filter(|at| is_old(*at) && !waits(*at)).collect()
+        let waiting: BTreeSet<u32> =
+            self.queue.iter().filter_map(|queued| self.by_path.get(&queued.agent).copied()).collect();
+        (0..index(self.agents.len())).filter(|at| is_old(*at) && !waiting.contains(at)).collect()
     }
 
     /// Takes the conversation of an agent that ended out of memory.

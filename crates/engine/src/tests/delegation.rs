@@ -606,3 +606,45 @@ fn a_question_without_words_is_not_put_to_a_person() {
     world.complete(main_step(1), calls(&[("ask_user", json!({"question": " "}))]));
     assert!(world.run.questions.is_empty() && refusal(&world).contains("`question` is missing"));
 }
+
+#[test]
+fn a_result_of_megabytes_does_not_fill_the_conversation_of_the_master() {
+    let mut world = guarded(permission::Mode::Default, &[]);
+    world.complete(main_step(1), calls(&[delegate("explore", "all of it")]));
+    let long = format!("begin{}end", "字".repeat(1_000_000));
+    world.complete(model_of(1, 1), says(&long));
+    let result = results(&world)[0]["result"].as_str().unwrap().to_owned();
+    assert!(result.len() < 70_000 && result.starts_with("begin") && result.ends_with("end"));
+    assert!(result.contains("bytes left out"));
+    replays(&world);
+}
+
+#[test]
+fn what_is_said_to_an_agent_while_it_answers_is_seen_before_the_run_ends() {
+    let mut types = kinds();
+    let mut person = AgentType::named("reviewer");
+    person.executor = Executor::Human;
+    types.insert("reviewer".into(), Arc::new(person));
+    let mut world = World::new(RunSpec { single: Some("x".into()), types, ..spec(Vec::new()) }).go();
+    world.complete(main_step(1), calls(&[delegate("reviewer", "one"), delegate("explore", "find it")]));
+    for (name, text) in [("reviewer-1", "two"), ("reviewer-1", "three"), ("explore-1", "and that")] {
+        let to = Target::Agent(AgentPath::new(name));
+        world.tell(Input::Send { to, from: "user".into(), text: text.into() }).unwrap();
+    }
+    world.tell(Input::Answer { question: 0, answer: "first".into() }).unwrap();
+    world.complete(model_of(2, 1), says("found"));
+    assert_eq!(
+        (&results(&world)[0]["result"], &results(&world)[1]["result"]),
+        (&json!("first"), &json!("found"))
+    );
+    let asked: Vec<String> = world.run.open_questions().map(|(_, question)| question.text.clone()).collect();
+    assert_eq!(asked, ["two\n\nthree"]);
+    world.complete(main_step(2), says("done"));
+    assert!(world.run.ended.is_none(), "two of its agents are at work");
+    world.complete(model_of(2, 2), says("that too"));
+    world.tell(Input::Answer { question: 1, answer: "second".into() }).unwrap();
+    world.complete(main_step(3), says("one more"));
+    world.complete(main_step(4), says("done"));
+    assert_eq!(world.outcome(), Outcome::Complete);
+    replays(&world);
+}
