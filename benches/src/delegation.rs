@@ -21,7 +21,7 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
     let (most, latency) = (bench.sizes.agents, bench.sizes.latency_ms);
     let mut figures = Vec::new();
     let mut costs = Vec::new();
-    for count in [4, most / 8, most] {
+    for count in [most.min(4), (most / 8).max(2), most] {
         let url = bench.delegating(count, latency);
         let (mut own, mut used) = (Samples::default(), Samples::default());
         for _ in 0..bench.sizes.rounds {

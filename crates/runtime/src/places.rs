@@ -167,7 +167,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let project = temp.path().join("a/b");
         std::fs::create_dir_all(&project).unwrap();
-        std::fs::create_dir(temp.path().join(".git")).unwrap();
+        std::fs::create_dir_all(temp.path().join(".git/objects")).unwrap();
         let places = Places { home: "/f".into(), user_home: None, cwd: project.clone() };
         assert_eq!(places.project_root(), temp.path());
         std::fs::set_permissions(temp.path(), std::fs::Permissions::from_mode(0o1777)).unwrap();

@@ -13,7 +13,7 @@ fn place() -> Place {
     let base = temp.path().canonicalize().unwrap();
     let places =
         Places { home: base.join("fugato"), user_home: Some(base.join("home")), cwd: base.join("repo/sub") };
-    for dir in ["fugato", "home/.config/fugato", "repo/.git", "repo/sub"] {
+    for dir in ["fugato", "home/.config/fugato", "repo/.git/objects", "repo/sub"] {
         fs::create_dir_all(base.join(dir)).unwrap();
     }
     Place { _temp: temp, places }
