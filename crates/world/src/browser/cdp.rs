@@ -2,7 +2,7 @@
 
 use super::error::BrowserError;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
@@ -30,6 +30,8 @@ struct Inner {
     next: AtomicU64,
     outgoing: mpsc::UnboundedSender<Vec<u8>>,
     pending: Mutex<HashMap<u64, Pending>>,
+    /// Sessions that will never answer again.
+    dead: Mutex<HashSet<String>>,
     closed: AtomicBool,
 }
 
@@ -62,6 +64,7 @@ impl Connection {
             next: AtomicU64::new(1),
             outgoing,
             pending: Mutex::default(),
+            dead: Mutex::default(),
             closed: AtomicBool::new(false),
         };
         let connection = Self(Arc::new(inner));
@@ -116,6 +119,10 @@ impl Connection {
         if self.is_closed() {
             return Err(BrowserError::Gone);
         }
+        // It died between the question and the look at it: whoever failed its calls did not see this one.
+        if session.is_some_and(|session| self.dead().contains(session)) {
+            return Err(BrowserError::Crashed);
+        }
         match timeout_at(deadline, answer).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(BrowserError::Gone),
@@ -131,6 +138,7 @@ impl Connection {
 
     /// Nobody will answer for this session any more.
     pub fn fail_session(&self, session: &str) {
+        self.dead().insert(session.to_owned());
         let mut pending = self.pending();
         let ids: Vec<u64> = pending
             .iter()
@@ -179,6 +187,10 @@ impl Connection {
         self.0.closed.store(true, Ordering::Release);
         // Dropping the senders tells everyone who waits.
         self.pending().clear();
+    }
+
+    fn dead(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.0.dead.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn pending(&self) -> MutexGuard<'_, HashMap<u64, Pending>> {
