@@ -1,9 +1,8 @@
 //! `fugato go "TASK"`: a master agent that does the task, and delegates what others do better.
 
-use super::drive::drive;
-use super::models::{model_of_run, models, store};
-use super::start::{HowArgs, hosts, world_of_spec};
-use super::{detach, run_error, skills};
+use super::models::{model_of_run, models};
+use super::skills;
+use super::start::{HowArgs, begin, hosts, world_of_spec};
 use crate::agents::{AgentSelection, known_agents};
 use crate::app::{App, SkillSelection};
 use crate::error::{CliError, Outcome};
@@ -14,7 +13,7 @@ use fugato_model::words;
 use fugato_runtime::agents::model_for;
 use fugato_runtime::hosts::Host;
 use fugato_runtime::models::Models;
-use fugato_runtime::runs::{MASTER_STEPS, Session, Started, Task, plan_task};
+use fugato_runtime::runs::{MASTER_STEPS, Started, Task, plan_task};
 use std::collections::BTreeMap;
 
 /// Give a task to a master agent.
@@ -84,16 +83,7 @@ pub fn run(args: &GoArgs, app: &mut App) -> Outcome {
     let task = Task { text, types, master, setting: setting(app) };
     let spec = plan_task(task, &started);
     let world = world_of_spec(&spec, models, &args.how.sandbox, app);
-    let store = store(app)?;
-    let id = spec.id.clone();
-    app.out.note(&words!("run {id}", "运行 {id}"));
-    if args.detach {
-        let session =
-            Session::create(store, spec, world, Box::new(|_| {})).map_err(|error| run_error(&error))?;
-        drop(session);
-        return detach::start(&id, &args.how.sandbox, app);
-    }
-    drive(app, &args.how.watching(), move |watcher| Session::create(store, spec, world, watcher))
+    begin(spec, world, &args.how, args.detach, app)
 }
 
 /// Prices of every model that may be asked: the master's, and those that kinds of agents name.

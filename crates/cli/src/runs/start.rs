@@ -153,17 +153,22 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
     warn(&sandbox, app);
     let world = world.with_sandbox(sandbox).with_skills(skills::shelf(&args.selection, app)?);
     let world = Arc::new(world.with_web(super::web(app)).with_hosts(hosts(app)));
+    begin(spec, world, &args.how, args.detach, app)
+}
+
+/// Creates the run, and drives it here or leaves it to a process of its own.
+pub fn begin(spec: RunSpec, world: Arc<World>, how: &HowArgs, is_detached: bool, app: &mut App) -> Outcome {
     let store = store(app)?;
     let id = spec.id.clone();
     app.out.note(&words!("run {id}", "运行 {id}"));
-    if args.detach {
+    if is_detached {
         let session =
             Session::create(store, spec, world, Box::new(|_| {})).map_err(|error| run_error(&error))?;
         // It lets go of the run; the process that takes over goes on from the log, as after a crash.
         drop(session);
-        return detach::start(&id, &args.how.sandbox, app);
+        return detach::start(&id, &how.sandbox, app);
     }
-    drive(app, &args.how.watching(), move |watcher| Session::create(store, spec, world, watcher))
+    drive(app, &how.watching(), move |watcher| Session::create(store, spec, world, watcher))
 }
 
 /// The kinds of agents that phases may name. What is wrong with a file of one that none names is `agents check`'s to tell.
