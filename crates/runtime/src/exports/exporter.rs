@@ -30,8 +30,8 @@ const GATHER: Duration = Duration::from_millis(100);
 /// Nobody reads hundreds of files ten times a second.
 const GATHER_PER_AGENT: Duration = Duration::from_millis(1);
 const LONGEST_GATHER: Duration = Duration::from_secs(2);
-/// More events than this are not held for the writer.
-const HELD: usize = 8192;
+/// More events than this are not held for the writer; it is woken when half of them wait.
+const HELD: usize = 65_536;
 /// A disk that hangs must not hold a run for ever; past this the files are left to `doctor --rebuild`.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -197,7 +197,8 @@ impl Work {
 
     /// Waits for a change, then for more of them.
     fn next(&self, rest: Duration) -> Order {
-        let urgent = |asked: &Asked| asked.closing || !asked.settle.is_empty();
+        let urgent =
+            |asked: &Asked| asked.closing || !asked.settle.is_empty() || asked.fresh.len() > HELD / 2;
         let waiting = |asked: &mut Asked| !asked.changed && !urgent(asked);
         let began = Instant::now();
         let asked = self.shared.lock();

@@ -3,14 +3,17 @@
 
 use fugato_engine::{By, Event, EventKind};
 use fugato_model::Words;
+use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde_json::Value;
+use std::sync::LazyLock;
 
 /// `None`: another event, or one that this short way does not understand.
 pub(super) fn at(bytes: &[u8]) -> Option<Event> {
     // The kind stands near the beginning of the bytes; looking for it first spares the others a parse in vain.
     let head = bytes.get(..bytes.len().min(HEAD))?;
-    memchr::memmem::find(head, b"\"type\":\"node.")?;
+    static KIND: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"type\":\"node."));
+    KIND.find(head)?;
     let Short { v, seq, at, by, kind } = serde_json::from_slice(bytes).ok()?;
     let kind = match kind.r#type {
         "node.started" => {

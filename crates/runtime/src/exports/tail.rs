@@ -15,6 +15,7 @@ pub(super) struct Tail {
 }
 
 impl Tail {
+    pub const EMPTY: Self = Self { length: 0, last_seq: 0 };
     /// A file that cannot be used: it has every line, so that none is written to it.
     pub const BROKEN: Self = Self { length: 0, last_seq: u64::MAX };
 }

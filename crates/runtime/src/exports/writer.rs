@@ -143,7 +143,7 @@ impl Writer {
         if self.shown.is_some_and(|shown| shown != owner) {
             fold.all_stale();
         }
-        let mut first = Ok(());
+        let mut documents = Vec::new();
         let is_small = fold.records.len() <= EAGER;
         for at in std::mem::take(&mut fold.stale) {
             let Some(record) = fold.records.get_mut(at as usize) else { continue };
@@ -152,10 +152,9 @@ impl Writer {
             if !record.speaks || !(record.heard || is_small) {
                 continue;
             }
-            let file = record.file("status.json");
-            let bytes = render::status_json(fold, record, owner);
-            first = first.and(self.files.replace(&file, &bytes, Durability::Later));
+            documents.push((record.file("status.json"), render::status_json(fold, record, owner)));
         }
+        let mut first = self.files.replace_all(&documents);
         first = first.and(self.control());
         let Some(fold) = &self.fold else { return first };
         if self.shown != Some(owner) || self.shown_seq != fold.seq {

@@ -4,8 +4,10 @@
 use crate::store::{Reader, Store, StoreError};
 use fugato_engine::Event;
 use fugato_model::Digest;
+use memchr::memmem::Finder;
 use serde_json::Value;
 use std::ops::ControlFlow;
+use std::sync::LazyLock;
 
 /// Longer strings are blobs: an event stays small enough to scan a million of them.
 const INLINE_BYTES: usize = 4096;
@@ -137,7 +139,9 @@ fn is_marked(key: &str) -> bool {
 
 /// May these bytes name content that lies elsewhere? Without it they are the event as it was written.
 pub fn names_blob(bytes: &[u8]) -> bool {
-    memchr::memmem::find(bytes, b"$blob\"").is_some()
+    // Made once: making a finder costs more than looking through a small event.
+    static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"$blob\""));
+    FINDER.find(bytes).is_some()
 }
 
 /// May one of the strings in this JSON be longer than [`INLINE_BYTES`]? A large event of many short ones (a plan of

@@ -6,7 +6,7 @@ use super::journal::{self, JournalError};
 use super::perform::{Performed, World};
 use super::washing;
 use crate::exports::Exporter;
-use crate::store::{Batch, Lease, NewRun, Owner, Reader, RunStatus, RunSummary, Store, StoreError};
+use crate::store::{Batch, Lease, NewRun, Owner, Reader, Receipt, RunStatus, RunSummary, Store, StoreError};
 use fugato_engine::{
     AgentPath, Change, Command, Completion, Effect, EffectKey, Event, EventKind, Input, Refusal, Run,
     RunSpec, Used,
@@ -97,6 +97,16 @@ struct Queued {
     input: Input,
     asked_by: AskedBy,
 }
+
+/// What was decided and goes to the store together.
+#[derive(Default)]
+struct Part {
+    events: Vec<Event>,
+    answers: Vec<(i64, String)>,
+}
+
+/// So many events are worth a transaction of their own while the rest is decided.
+const PART: usize = 512;
 
 enum AskedBy {
     Nobody,
@@ -345,11 +355,12 @@ impl Session {
         Ok(())
     }
 
-    /// Decides everything queued, stores it in one commit, and reconciles.
+    /// Decides everything queued, stores it, and reconciles. While much is decided, the store writes what was decided
+    /// first: the events of one decision stay together, and nothing is done or told before all of them are durable.
     async fn turn(&mut self) -> Result<(), RunError> {
         while !self.queue.is_empty() {
-            let (mut events, mut replies, mut answers) = (Vec::new(), Vec::new(), Vec::new());
-            let mut refused = None;
+            let (mut parts, mut part) = (Vec::new(), Part::default());
+            let (mut replies, mut refused) = (Vec::new(), None);
             while let Some(Queued { mut input, asked_by }) = self.queue.pop_front() {
                 if let Some(redactor) = self.store.redactor() {
                     washing::input(&redactor, &mut input);
@@ -359,15 +370,21 @@ impl Session {
                     true => Err(Refusal { words: words!("unknown command", "未知命令") }),
                     false => self.run.decide(input, self.clock.now()),
                 };
-                let decided = decided.map(|new| events.extend(new));
+                let decided = decided.map(|new| part.events.extend(new));
                 match asked_by {
                     AskedBy::Nobody => {}
                     AskedBy::Caller => refused = refused.or(decided.err()),
                     AskedBy::Here(reply) => replies.push((reply, decided)),
-                    AskedBy::Command(id) => answers.push((id, write_answer(&decided))),
+                    AskedBy::Command(id) => part.answers.push((id, write_answer(&decided))),
+                }
+                if part.events.len() >= PART {
+                    parts.push(self.hand_over(std::mem::take(&mut part))?);
                 }
             }
-            self.commit(events, answers).await?;
+            if !part.events.is_empty() || !part.answers.is_empty() {
+                parts.push(self.hand_over(part)?);
+            }
+            self.committed(parts).await?;
             // Acknowledged only after the commit. Whoever asked may be gone.
             for (reply, answer) in replies {
                 let _ = reply.send(answer);
@@ -380,10 +397,8 @@ impl Session {
         Ok(())
     }
 
-    async fn commit(&mut self, events: Vec<Event>, answers: Vec<(i64, String)>) -> Result<(), RunError> {
-        if events.is_empty() && answers.is_empty() {
-            return Ok(());
-        }
+    fn hand_over(&self, part: Part) -> Result<(Vec<Event>, Receipt), RunError> {
+        let Part { events, answers } = part;
         let batch = Batch {
             run: self.run.spec.id.clone(),
             epoch: self.lease.epoch,
@@ -400,10 +415,20 @@ impl Session {
             }),
             answers,
         };
-        self.store.append(batch).await?;
-        let events: Vec<Arc<Event>> = events.into_iter().map(Arc::new).collect();
-        self.exporter.committed(&events);
-        for event in events {
+        Ok((events, self.store.append(batch)))
+    }
+
+    async fn committed(&mut self, parts: Vec<(Vec<Event>, Receipt)>) -> Result<(), RunError> {
+        let mut stored = Vec::with_capacity(parts.len());
+        for (events, receipt) in parts {
+            receipt.await?;
+            stored.extend(events.into_iter().map(Arc::new));
+        }
+        if stored.is_empty() {
+            return Ok(());
+        }
+        self.exporter.committed(&stored);
+        for event in stored {
             (self.watcher)(Notice::Event(event));
         }
         Ok(())
