@@ -201,7 +201,7 @@ fn nodes(events: &[Event], run: &Run, app: &mut App) -> Result<(), CliError> {
 }
 
 /// A long task is read in the log.
-fn on_one_line(task: &str) -> String {
+pub fn on_one_line(task: &str) -> String {
     const SHOWN: usize = 200;
     let words = task.split_whitespace().collect::<Vec<_>>().join(" ");
     let cut: String = words.chars().take(SHOWN).collect();
