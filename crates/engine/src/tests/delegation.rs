@@ -78,7 +78,7 @@ fn a_fan_out_runs_at_once_and_is_answered_together() {
     assert_eq!(world.wanted().len(), 3, "the master waits and holds nothing");
     let child = world.run.agent("browser-2").unwrap().1;
     assert_eq!((child.system.as_ref(), child.messages[0].text().as_str()), ("You are browser.", "B"));
-    assert_eq!((child.depth, child.parent, child.call_id.as_str()), (1, Some(0), "c1"));
+    assert_eq!((child.depth, child.parent, child.provider_call_id.as_str()), (1, Some(0), "c1"));
     world.complete(model_of(3, 1), says("third"));
     world.complete(model_of(1, 1), says("first"));
     assert!(!world.wanted().iter().any(|(key, _)| *key == main_step(2)));
@@ -363,10 +363,10 @@ fn an_agent_that_left_memory_comes_back_from_the_log() {
     let mut world = master(Limits::default());
     world.complete(main_step(1), calls(&[delegate("explore", "find it")]));
     world.complete(model_of(1, 1), says("found"));
-    assert_eq!(world.run.forgettable(world.now + KEPT_MS - 2), Vec::<u32>::new());
-    assert_eq!(world.run.forgettable(world.now + KEPT_MS), [1], "the master stays");
+    assert_eq!(world.run.forgettable(world.now + KEPT_MS - 2, KEPT_MS), Vec::<u32>::new());
+    assert_eq!(world.run.forgettable(world.now + KEPT_MS, KEPT_MS), [1], "the master stays");
     world.run.forget(1);
-    assert!(world.run.agents[1].messages.is_empty() && world.run.forgettable(i64::MAX).is_empty());
+    assert!(world.run.agents[1].messages.is_empty() && world.run.forgettable(i64::MAX, KEPT_MS).is_empty());
     world.complete(main_step(2), calls(&[("SendMessage", json!({"to": "explore-1", "message": "where?"}))]));
     let wanted = world.wanted();
     let [(key @ EffectKey::Recall { agent: 1 }, Effect::Recall { messages: 2, .. })] = wanted.as_slice()
