@@ -48,6 +48,9 @@ pub struct AgentView {
     pub parent: Option<String>,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub call: String,
+    /// The provider's name for that call.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub provider_call: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
     pub status: &'static str,
@@ -119,6 +122,7 @@ impl Run {
                 .and_then(|parent| self.agents.get(parent as usize))
                 .map(|parent| parent.path.to_string()),
             call: agent.call_id.clone(),
+            provider_call: agent.provider_call_id.clone(),
             description: agent.description.clone(),
             status: match self.agent_status(at) {
                 AgentStatus::Running => "running",

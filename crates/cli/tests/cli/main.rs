@@ -13,6 +13,7 @@ mod exports;
 mod go;
 mod go_examples;
 mod go_faults;
+mod go_memory;
 mod go_rights;
 mod ground;
 mod history;
