@@ -52,11 +52,7 @@ pub fn cost(args: &CostArgs, app: &mut App) -> Outcome {
         ]);
     }
     table.print(&mut app.out)?;
-    let (answers, tokens, cost) = (run.spent.answers, run.spent.tokens(), cost_words(&run));
-    app.out.note(&words!(
-        "{answers} model calls · {tokens} tokens · {cost}",
-        "模型调用 {answers} 次 · {tokens} 词元 · {cost}"
-    ));
+    app.out.note(&super::bill::bill(&run));
     app.out.note(&price_note(&run, app));
     Ok(Exit::Ok)
 }
