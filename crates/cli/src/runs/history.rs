@@ -1,6 +1,5 @@
 //! `fugato cost`: what a run took, from the log.
 
-use super::reporter::cost_words;
 use super::{find, open, reader};
 use crate::app::App;
 use crate::error::Outcome;
