@@ -18,6 +18,7 @@ mod go_rights;
 mod ground;
 mod history;
 mod hosted;
+mod hostile;
 mod hosts;
 mod kills;
 mod live;
