@@ -113,10 +113,23 @@ fn kill_9_of_the_owner_ends_everything_below_it_without_another_start() {
     let mut owner = start(&env, &[]);
     waits_for("all are up", || counted(&env, "up") == 6);
     assert!(left(&env).len() > 8, "{:?}", left(&env));
+    let guardian = format!("__guard-processes-of\0{}-", owner.id());
+    assert_eq!(with_argument(&guardian).len(), 1, "{:?}", with_argument("__guard"));
     owner.kill().unwrap();
     owner.wait().unwrap();
+    let killed = Instant::now();
     // No fugato is started here: who ends them is not a sweep of the next one.
     waits_for("nobody is left", || left(&env).is_empty());
+    println!("everybody had ended {:?} after their owner", killed.elapsed());
+    waits_for("the guardian ends last", || with_argument(&guardian).is_empty());
+}
+
+/// Processes with these words among their arguments.
+fn with_argument(words: &str) -> Vec<String> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let said = |entry: &std::fs::DirEntry| std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+    let has = |entry: &std::fs::DirEntry| String::from_utf8_lossy(&said(entry)).contains(words);
+    entries.filter(has).filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
 #[test]
@@ -132,6 +145,9 @@ fn runaways_of_a_command_end_with_their_run() {
     std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap();
     assert_eq!(owner.wait().unwrap().code(), Some(130));
     assert_eq!(left(&env), Vec::<String>::new(), "when it has ended, everybody has");
+    waits_for("no guardian is left either", || {
+        with_argument(&format!("__guard-processes-of\0{pid}-")).is_empty()
+    });
 }
 
 /// Eight subagents whose commands have children of their own, which do not listen to TERM.

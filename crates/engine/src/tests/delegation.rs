@@ -359,6 +359,32 @@ fn who_waits_in_the_queue_can_be_told_apart_from_who_is_unknown() {
 }
 
 #[test]
+fn calls_of_one_name_have_names_of_their_own_and_who_is_meant_must_be_said() {
+    let mut world = master(Limits::default());
+    world.complete(main_step(1), calls(&[delegate("explore", "a")]));
+    world.complete(model_of(1, 1), says("of a"));
+    world.complete(main_step(2), calls(&[delegate("explore", "b")]));
+    world.complete(model_of(2, 1), says("of b"));
+    let of = |agent: usize| {
+        let state = &world.run.agents[agent];
+        (state.call_id.clone(), state.provider_call_id.clone())
+    };
+    assert_eq!(of(1), ("sub_0_1_0".to_owned(), "c0".to_owned()));
+    assert_eq!(of(2), ("sub_0_2_0".to_owned(), "c0".to_owned()));
+    let send = |to: &str| ("SendMessage", json!({"toolCallId": to, "message": "more"}));
+    world.complete(main_step(3), calls(&[send("c0")]));
+    assert!(refusal(&world).contains("started several agents (explore-1, explore-2)"), "{}", refusal(&world));
+    world.complete(main_step(4), calls(&[send("sub_0_1_0")]));
+    assert_eq!(live(&world), ["main", "explore-1"]);
+    assert_eq!(world.run.agents[1].call_id, "sub_0_4_0", "a new task is a new stream");
+    world.complete(model_of(1, 2), says("more of a"));
+    // By the name of either call it is the same agent.
+    world.complete(main_step(5), calls(&[send("sub_0_4_0")]));
+    assert_eq!(live(&world), ["main", "explore-1"]);
+    replays(&world);
+}
+
+#[test]
 fn an_agent_that_left_memory_comes_back_from_the_log() {
     let mut world = master(Limits::default());
     world.complete(main_step(1), calls(&[delegate("explore", "find it")]));
