@@ -1,4 +1,4 @@
-//! Documents as long as people have them, made here and read by the code of `office-read`: time, and the most memory the
+//! Documents as long as people have them, made here and read by `office-read`: time, and the most memory the
 //! process ever had. The same at twice the length shows what grows with it.
 
 use crate::bare::tell;
@@ -6,7 +6,8 @@ use crate::figure::{Figure, Samples, millis};
 use crate::place::{Bench, BenchError, peak_in, told};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use fugato_world::office::{Wanted, Watch, read};
+use fugato_model::chat::ToolCall;
+use fugato_runtime::tools::{CancelToken, ToolBox, ToolContext, ToolLimits};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs::File;
@@ -25,11 +26,17 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
     let room = bench.room("documents")?;
     let (pages, rows) = (bench.sizes.pages, bench.sizes.rows);
     let mut figures = Vec::new();
-    for (name, length, make, part) in [
-        (format!("PDF of {pages} pages"), pages, pdf as fn(&Path, u32) -> Result<(), BenchError>, "pages"),
-        (format!("XLSX of {rows} rows"), rows, xlsx, "range"),
+    for (name, length, make, part, ending) in [
+        (
+            format!("PDF of {pages} pages"),
+            pages,
+            pdf as fn(&Path, u32) -> Result<(), BenchError>,
+            "pages",
+            "pdf",
+        ),
+        (format!("XLSX of {rows} rows"), rows, xlsx, "range", "xlsx"),
     ] {
-        let (once, twice) = (room.join(format!("{part}-once")), room.join(format!("{part}-twice")));
+        let (once, twice) = (room.join(format!("once.{ending}")), room.join(format!("twice.{ending}")));
         make(&once, length)?;
         make(&twice, length * 2)?;
         let part_of = |length: u32| if part == "pages" { "all".to_owned() } else { format!("A1:H{length}") };
@@ -69,25 +76,28 @@ fn measured(bench: &Bench, file: &Path, part: &str, what: &str) -> Result<(f64, 
     Ok((number("total_ms"), number("peak_kib")))
 }
 
-/// Reads one document, alone in its process.
+/// One call of the tool, alone in its process.
 pub fn part(file: &str, part: &str, what: &str) -> Result<(), BenchError> {
-    let mut wanted = Wanted::default();
-    match (part, what) {
-        (_, "") => {}
-        ("pages", pages) => wanted.pages = Some(pages.to_owned()),
-        (_, range) => wanted.range = Some(range.to_owned()),
+    let file = Path::new(file);
+    let (dir, name) = file.parent().zip(file.file_name()).ok_or("a file has a directory and a name")?;
+    let mut arguments = json!({"path": name.to_string_lossy()});
+    if let (Some(fields), false) = (arguments.as_object_mut(), what.is_empty()) {
+        fields.insert(part.to_owned(), what.into());
     }
-    let never = || false;
+    let limits = ToolLimits { time: Duration::from_secs(600), ..ToolLimits::default() };
+    let tools = ToolBox::new(ToolContext { roots: vec![dir.to_owned()], limits, ..ToolContext::default() });
+    let call = ToolCall { id: "1".into(), name: "office-read".into(), arguments };
+    let runtime = crate::inside::runtime()?;
     let began = Instant::now();
-    let name = if part == "pages" { "x.pdf" } else { "x.xlsx" };
-    let text = read(&mut File::open(file)?, name, &wanted, &Watch::new(&never, Duration::from_secs(600)));
+    let outcome = runtime.block_on(tools.perform(&call, CancelToken::new(), &mut |_| {}));
     let took = millis(began.elapsed());
-    let text = text.map_err(|trouble| trouble.to_string())?;
-    if !text.contains("customer 1") && !text.contains("Line 1 ") {
-        return Err(format!("`{file}` was not read: {}", text.chars().take(300).collect::<String>()).into());
+    if outcome.is_error || !(outcome.content.contains("customer 1") || outcome.content.contains("Line 1 ")) {
+        let shown: String = outcome.content.chars().take(300).collect();
+        return Err(format!("`{}` was not read: {shown}", file.display()).into());
     }
+    let bytes = outcome.full.as_ref().map_or(outcome.content.len(), Vec::len);
     let peak = std::fs::read_to_string("/proc/self/status").ok().as_deref().and_then(peak_in);
-    tell(&json!({"total_ms": took, "peak_kib": peak.unwrap_or(0), "bytes": text.len()}))
+    tell(&json!({"total_ms": took, "peak_kib": peak.unwrap_or(0), "bytes": bytes}))
 }
 
 /// Pages as full of words as those of a report.
