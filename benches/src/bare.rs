@@ -189,6 +189,7 @@ pub fn chains(url: &str, tools_file: &str, slow: &str) -> Result<(), BenchError>
 pub fn many(url: &str, tools_file: &str, count: &str) -> Result<(), BenchError> {
     let tools = std::sync::Arc::new(tools(tools_file)?);
     let count: usize = count.parse()?;
+    let (began, before) = (Instant::now(), cpu());
     begin()?.block_on(async {
         let client = client();
         let mut tasks = tokio::task::JoinSet::new();
@@ -202,8 +203,9 @@ pub fn many(url: &str, tools_file: &str, count: &str) -> Result<(), BenchError> 
         while let Some(done) = tasks.join_next().await {
             done??;
         }
-        Ok(())
-    })
+        Ok::<_, BenchError>(())
+    })?;
+    tell(&json!({"total_ms": crate::figure::millis(began.elapsed()), "cpu_ms": cpu() - before}))
 }
 
 /// One document on stdout, for the process that measures.

@@ -23,7 +23,7 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
     let mut costs = Vec::new();
     for count in [most.min(4), (most / 8).max(2), most] {
         let url = bench.delegating(count, latency);
-        let (mut own, mut used) = (Samples::default(), Samples::default());
+        let (mut own, mut used, mut bare) = (Samples::default(), Samples::default(), Samples::default());
         for _ in 0..bench.sizes.rounds {
             let dir = tempfile::tempdir_in(&room)?;
             let mut command = Command::new(&bench.own);
@@ -31,19 +31,30 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
             let number = |name: &str| said.get(name).and_then(Value::as_f64).unwrap_or(f64::NAN);
             own.add(number("total_ms") - ROUNDS_OF_LATENCY * f64::from(latency));
             used.add(number("cpu_ms"));
+            let mut command = bench.bare_command(&room);
+            let said = told(command.args(["bare-many", &url]).arg(bench.tools()).arg(count.to_string()))?;
+            bare.add(said.get("cpu_ms").and_then(Value::as_f64).unwrap_or(f64::NAN));
         }
         figures.push(
             Figure::new(format!("{count} subagents of one master, own cost"), "ms", &own)
                 .note("wall time less the three latencies nobody can avoid"),
         );
-        costs.push((count, used.least()));
+        costs.push((count, used.least(), bare.least()));
     }
-    if let [(few, least), .., (many, most)] = costs.as_slice() {
-        let each = (most - least) / f64::from(many.saturating_sub(*few).max(1));
+    if let [(few, least, bare_least), .., (many, most, bare_most)] = costs.as_slice() {
+        let more = f64::from(many.saturating_sub(*few).max(1));
+        let (ours, bare) = ((most - least) / more, (bare_most - bare_least) / more);
+        let how = "least of the rounds, most subagents less fewest, divided";
         figures.push(
-            Figure::of("processor time of one more subagent, its model call included", "ms", each).note(
-                "ours, its request over HTTP and all events of it; least of the rounds, most subagents less fewest",
-            ),
+            Figure::of("processor time of one more subagent, its model call included", "ms", ours).note(how),
+        );
+        figures.push(
+            Figure::of("processor time of one more model call of the bare program", "ms", bare).note(how),
+        );
+        figures.push(
+            Figure::of("processor time of one more subagent apart from its model call", "ms", ours - bare)
+                .below(0.2)
+                .note("the first less the second, both measured in turns"),
         );
     }
     Ok(figures)

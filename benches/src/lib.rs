@@ -7,12 +7,14 @@ mod agent;
 mod bare;
 mod dag;
 mod delegation;
+mod documents;
 mod figure;
 mod inside;
 mod journal;
 mod many;
 mod nodes;
 mod place;
+mod queue;
 mod server;
 mod shelf;
 mod skills;
@@ -36,6 +38,8 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario { name: "agent", measure: agent::measure },
     Scenario { name: "many", measure: many::measure },
     Scenario { name: "delegation", measure: delegation::measure },
+    Scenario { name: "queue", measure: queue::measure },
+    Scenario { name: "documents", measure: documents::measure },
     Scenario { name: "shelf", measure: shelf::measure },
 ];
 
@@ -46,6 +50,8 @@ pub fn part(words: &[&str]) -> Option<Result<(), BenchError>> {
         ["serve"] => server::serve(),
         ["agent", dir, url, steps] => agent::part(dir, url, steps),
         ["nodes", dir, count] => nodes::part(dir, count),
+        ["queue", dir, url, count] => queue::part(dir, url, count),
+        ["document", file, part, what] => documents::part(file, part, what),
         ["delegation", dir, url, count] => delegation::part(dir, url, count),
         _ => return None,
     })

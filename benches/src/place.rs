@@ -27,6 +27,9 @@ pub struct Sizes {
     pub straggler_ms: u32,
     pub runs: u32,
     pub events_per_run: u32,
+    /// Of a PDF, and of a workbook.
+    pub pages: u32,
+    pub rows: u32,
 }
 
 impl Sizes {
@@ -43,6 +46,8 @@ impl Sizes {
         straggler_ms: 1_000,
         runs: 1_000,
         events_per_run: 1_000,
+        pages: 200,
+        rows: 100_000,
     };
 
     /// Just enough to see that every scenario still works.
@@ -58,6 +63,8 @@ impl Sizes {
         straggler_ms: 20,
         runs: 5,
         events_per_run: 20,
+        pages: 3,
+        rows: 300,
     };
 }
 
@@ -125,13 +132,22 @@ impl Bench {
 
     /// Requests the model has answered so far.
     pub fn requests(&self) -> Result<u64, BenchError> {
+        Ok(self.asked("/count")?.trim().parse()?)
+    }
+
+    /// When the requests since the last question arrived, in milliseconds of the machine's monotonic clock.
+    pub fn arrivals(&self) -> Result<Vec<f64>, BenchError> {
+        Ok(serde_json::from_str(self.asked("/arrivals")?.trim())?)
+    }
+
+    fn asked(&self, path: &str) -> Result<String, BenchError> {
         use std::io::{Read as _, Write as _};
         let mut stream = std::net::TcpStream::connect(&self.address)?;
-        stream.write_all(b"GET /count HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")?;
+        stream
+            .write_all(format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").as_bytes())?;
         let mut text = String::new();
         stream.read_to_string(&mut text)?;
-        let number = text.rsplit("\r\n\r\n").next().unwrap_or_default();
-        Ok(number.trim().parse()?)
+        Ok(text.rsplit("\r\n\r\n").next().unwrap_or_default().to_owned())
     }
 
     /// The tools an agent is offered, as the bare programs send them.
@@ -227,7 +243,7 @@ pub fn peak_of(command: &mut Command) -> Result<u64, BenchError> {
     }
 }
 
-fn peak_in(status: &str) -> Option<u64> {
+pub fn peak_in(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().trim_end_matches(" kB").trim().parse().ok()
 }

@@ -6,8 +6,8 @@
 
 use crate::BenchError;
 use memchr::memmem;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -26,7 +26,7 @@ pub fn serve() -> Result<(), BenchError> {
             writeln!(stdout, "{}", listener.local_addr()?)?;
             stdout.flush()?;
         }
-        let count = Arc::new(AtomicU64::new(0));
+        let count = Arc::new(Seen::default());
         loop {
             let (stream, _) = listener.accept().await?;
             stream.set_nodelay(true)?;
@@ -40,25 +40,25 @@ pub fn serve() -> Result<(), BenchError> {
 }
 
 /// Requests of one connection, one after the other.
-async fn converse(mut stream: TcpStream, count: &AtomicU64) -> std::io::Result<()> {
+async fn converse(mut stream: TcpStream, seen: &Seen) -> std::io::Result<()> {
     let mut buffer = Vec::new();
     loop {
         let Some((head, length)) = head(&mut stream, &mut buffer).await? else { return Ok(()) };
+        let arrived = crate::queue::now();
         while buffer.len() < head + length {
             if stream.read_buf(&mut buffer).await? == 0 {
                 return Ok(());
             }
         }
         let path = path(&buffer);
-        if path == "/count" {
-            let number = count.load(Ordering::Relaxed).to_string();
-            let length = number.len();
-            let text = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{number}");
+        if let Some(said) = seen.said(&path) {
+            let length = said.len();
+            let text = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{said}");
             return stream.write_all(text.as_bytes()).await;
         }
         let body = buffer.get(head..head + length).unwrap_or_default();
         let (wait, answer) = answer(&path, body);
-        count.fetch_add(1, Ordering::Relaxed);
+        seen.note(arrived);
         buffer.drain(..head + length);
         if !wait.is_zero() {
             tokio::time::sleep(wait).await;
@@ -66,6 +66,38 @@ async fn converse(mut stream: TcpStream, count: &AtomicU64) -> std::io::Result<(
         stream.write_all(&answer).await?;
     }
 }
+
+/// What came in.
+#[derive(Debug, Default)]
+struct Seen {
+    count: AtomicU64,
+    arrivals: Mutex<Vec<f64>>,
+}
+
+impl Seen {
+    fn note(&self, arrived: f64) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        let mut arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+        // Scenarios that ask for them make few requests; others need not fill the memory.
+        if arrivals.len() < MOST_ARRIVALS {
+            arrivals.push(arrived);
+        }
+    }
+
+    /// The answer to a question about it; `None`: that is no such question.
+    fn said(&self, path: &str) -> Option<String> {
+        match path {
+            "/count" => Some(self.count.load(Ordering::Relaxed).to_string()),
+            "/arrivals" => {
+                let mut arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
+                Some(serde_json::json!(std::mem::take(&mut *arrivals)).to_string())
+            }
+            _ => None,
+        }
+    }
+}
+
+const MOST_ARRIVALS: usize = 100_000;
 
 /// Where the body begins and how long it is; `None` at the end of the connection.
 async fn head(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Result<Option<(usize, usize)>> {

@@ -28,6 +28,7 @@ use crate::error::{CliError, Outcome};
 use crate::printer::Printer;
 use clap::{CommandFactory as _, FromArgMatches as _};
 use fugato_model::{Exit, Lang};
+use fugato_runtime::process;
 use std::process::ExitCode;
 
 /// A run allocates much and in many threads; the system's allocator spends a tenth of it on getting memory from the kernel.
@@ -35,6 +36,12 @@ use std::process::ExitCode;
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    if process::guard_if_asked() {
+        return ExitCode::SUCCESS;
+    }
+    if let Ok(program) = std::env::current_exe() {
+        process::appoint_guardian(program);
+    }
     complete::answer_shell();
     let lang = app::lang_before_parsing();
     let command = words_zh::translate(Cli::command(), lang);

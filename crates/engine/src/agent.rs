@@ -25,8 +25,10 @@ pub struct AgentState {
     pub depth: u32,
     /// The call that waits for its result.
     pub call: Option<CallRef>,
-    /// The provider's name for that call: the name of its stream.
+    /// Our name for that call, or for what a person had it go on with: the name of its stream, unique in the run.
     pub call_id: String,
+    /// The provider's name for it. Providers use names again.
+    pub provider_call_id: String,
     /// What people see of its task.
     pub description: String,
     /// Whoever started it is told by a message.

@@ -16,6 +16,7 @@ use crate::limits::{Reserve, Spent};
 use crate::plan::{PlanNode, Work};
 use crate::question::Wants;
 pub use delegation::Queued;
+pub(crate) use delegation::own_id;
 pub(crate) use delegation::wanted_type;
 use fugato_model::{Digest, Words};
 pub use memory::KEPT_MS;
@@ -63,7 +64,7 @@ pub struct Run {
     /// Agents of each kind so far: their names are counted.
     pub(crate) named: BTreeMap<String, u32>,
     /// Which agent a call started, by the provider's name for the call.
-    pub(crate) by_call: HashMap<String, u32>,
+    pub(crate) by_call: HashMap<String, BTreeSet<u32>>,
     /// What a person has allowed for the rest of the run.
     pub(crate) granted: BTreeSet<String>,
     /// Live agents that another one started.

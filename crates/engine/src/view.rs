@@ -48,11 +48,19 @@ pub struct AgentView {
     pub parent: Option<String>,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub call: String,
+    /// The provider's name for that call.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub provider_call: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
     pub status: &'static str,
+    /// Model calls over all its tasks, and of the last one: what its result and its stream say.
     pub steps: u32,
+    pub steps_of_task: u32,
     pub spent: Spent,
+    /// What it ended with: its answer, what it submitted, or why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -119,6 +127,7 @@ impl Run {
                 .and_then(|parent| self.agents.get(parent as usize))
                 .map(|parent| parent.path.to_string()),
             call: agent.call_id.clone(),
+            provider_call: agent.provider_call_id.clone(),
             description: agent.description.clone(),
             status: match self.agent_status(at) {
                 AgentStatus::Running => "running",
@@ -132,7 +141,9 @@ impl Run {
                 },
             },
             steps: agent.step,
+            steps_of_task: agent.steps_of_task(),
             spent: agent.spent,
+            result: agent.verdict.as_ref().and_then(ended_with),
         });
         let questions = (0u32..).zip(&self.questions).map(|(id, question)| QuestionView {
             id,
@@ -155,6 +166,15 @@ impl Run {
             variables: self.variables.clone(),
             spent: self.spent,
         }
+    }
+}
+
+fn ended_with(verdict: &Verdict) -> Option<Value> {
+    match verdict {
+        Verdict::Submitted { value } => Some(value.clone()),
+        Verdict::Answered { text } | Verdict::LimitReached { text, .. } => Some(text.as_str().into()),
+        Verdict::Failed { message } => Some(message.as_str().into()),
+        Verdict::Cancelled => None,
     }
 }
 

@@ -5,7 +5,7 @@ use super::drive::Watching;
 use super::reporter::Reporter;
 use crate::app::App;
 use fugato_engine::{Event, Run};
-use fugato_runtime::runs::{Notice, StreamPart, Streams};
+use fugato_runtime::runs::{Notice, Place, StreamPart, Streams};
 use std::time::Instant;
 
 /// Follows the log with its own copy of the run, so that names are at hand.
@@ -69,7 +69,12 @@ impl Follower {
         match notice {
             Notice::Event(event) => self.event(&event, now, app),
             Notice::Warning(words) => app.out.note(&words),
-            Notice::Said { .. } | Notice::Hosted { .. } | Notice::Acted { .. } => {}
+            Notice::Memory { agent, place } if self.watching.stream => {
+                let place = if place == Place::Log { "log" } else { "memory" };
+                let line = serde_json::json!({"type": "memory", "agent": agent, "in": place});
+                let _ = app.out.line(line).and_then(|()| app.out.flush());
+            }
+            Notice::Memory { .. } | Notice::Said { .. } | Notice::Hosted { .. } | Notice::Acted { .. } => {}
             Notice::Live { agent, text } => {
                 if self.watching.jsonl
                     && let Some(part) = self.streams.live(&agent, &text)

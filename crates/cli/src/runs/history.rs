@@ -1,6 +1,5 @@
 //! `fugato cost`: what a run took, from the log.
 
-use super::reporter::cost_words;
 use super::{find, open, reader};
 use crate::app::App;
 use crate::error::Outcome;
@@ -52,11 +51,7 @@ pub fn cost(args: &CostArgs, app: &mut App) -> Outcome {
         ]);
     }
     table.print(&mut app.out)?;
-    let (answers, tokens, cost) = (run.spent.answers, run.spent.tokens(), cost_words(&run));
-    app.out.note(&words!(
-        "{answers} model calls · {tokens} tokens · {cost}",
-        "模型调用 {answers} 次 · {tokens} 词元 · {cost}"
-    ));
+    app.out.note(&super::bill::bill(&run));
     app.out.note(&price_note(&run, app));
     Ok(Exit::Ok)
 }

@@ -2,6 +2,7 @@
 
 mod answer;
 mod archive;
+mod bill;
 mod board;
 mod confine;
 mod detach;

@@ -50,6 +50,7 @@ pub fn run(args: &RerunArgs, app: &mut App) -> Outcome {
         model,
         limits: args.how.limits(&old.spec.limits)?,
         setting: super::go::setting(app),
+        permissions: super::confine::permissions(app)?,
     };
     let again =
         plan_rerun(skill.as_ref(), &rerun).map_err(|error| rerun_error(&error, skill.as_ref(), &rerun))?;
@@ -122,12 +123,35 @@ fn tell(again: &Again, app: &mut App) {
             "`{id}` 之后有改动；仍使用当时的结果（--from {id} 可重新执行）"
         ));
     }
+    if again.has_other_rules {
+        app.out.note(&words!(
+            "the permission rules are not those of that run any more: the rules of now count (fugato config ls)",
+            "权限规则与当时不同：以现在的规则为准（fugato config ls）"
+        ));
+    }
+    if !again.granted.is_empty() {
+        let list = granted(&again.granted);
+        app.out.note(&words!(
+            "what was allowed for good in that run counts there only, you are asked again: {list}",
+            "在该运行中一律允许的操作只对它有效，现在会重新询问：{list}"
+        ));
+    }
     for (name, node) in &again.overwritten {
         app.out.note(&words!(
             "--set {name}: `{node}` runs and will set it again",
             "--set {name}：`{node}` 会执行并再次设置它"
         ));
     }
+}
+
+/// A few of them, each on one line: commands can be long.
+fn granted(all: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let mut shown: Vec<String> = all.iter().take(SHOWN).map(|call| super::show::on_one_line(call)).collect();
+    if all.len() > SHOWN {
+        shown.push(format!("… +{}", all.len() - SHOWN));
+    }
+    fugato_model::escape_for_terminal(&shown.join(", ")).into_owned()
 }
 
 fn rerun_error(error: &RerunError, skill: Option<&Installed>, rerun: &Rerun<'_>) -> CliError {

@@ -1,8 +1,9 @@
 //! `fugato runs show`: one run on one page, and what to type next.
 
+use super::bill::{bill, counted, steps};
 use super::listing::look;
-use super::reporter::{cost_words, duration, short};
-use super::summary::raising;
+use super::reporter::{duration, short};
+use super::summary::{raising, result_text, safe};
 use super::{find, open, reader};
 use crate::app::App;
 use crate::error::{CliError, Outcome};
@@ -10,7 +11,7 @@ use crate::printer::{paint, style};
 use crate::render::{Cell, Table};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_engine::{Asked, Event, EventKind, Outcome as Ended, Run};
+use fugato_engine::{AgentView, Asked, Event, EventKind, Outcome as Ended, Run};
 use fugato_model::{Exit, Lang, Words, words};
 use fugato_runtime::runs::is_task;
 use fugato_runtime::store::{RunRow, RunStatus};
@@ -38,6 +39,7 @@ pub fn run(args: &ShowArgs, app: &mut App) -> Outcome {
     nodes(&events, &run, app)?;
     agents(&run, app)?;
     variables(&run, app)?;
+    result(&run, app)?;
     let numbers: Vec<u32> = run.open_questions().map(|(number, _)| number).collect();
     for number in numbers {
         let text = super::reporter::asked(&run, number, app.out.lang);
@@ -59,18 +61,54 @@ fn agents(run: &Run, app: &mut App) -> Result<(), CliError> {
     let mut table = Table::new(0);
     for agent in &view.agents {
         let name = if agent.parent.is_some() { format!("↳ {}", agent.id) } else { agent.id.clone() };
-        let (steps, used) = (agent.steps, super::estimate::tokens(agent.spent.tokens()));
-        let s = if steps == 1 { "" } else { "s" };
-        let took = words!("{steps} step{s} · {used} tokens", "{steps} 步 · {used} 词元");
+        let (steps, used) = (steps(agent), super::estimate::tokens(agent.spent.tokens()));
+        let (en, zh) = (steps.en, steps.zh);
+        let took = words!("{en} · {used} tokens", "{zh} · {used} 词元");
         table.row([
             Cell::styled(style::NAME, name),
             Cell::styled(look(agent.status), agent.status),
             Cell::styled(style::DIM, &agent.agent_type),
             Cell::styled(style::DIM, took.in_lang(app.out.lang)),
             Cell::new(&agent.description),
+            Cell::styled(style::DIM, said(agent)),
         ]);
     }
     table.print(&mut app.out)
+}
+
+/// What a subagent ended with, in short; the master's is the result of the run.
+fn said(agent: &AgentView) -> String {
+    let result = agent.result.as_ref().filter(|_| agent.parent.is_some());
+    result.map(|result| format!("→ {}", short(result))).unwrap_or_default()
+}
+
+/// Lines and characters of a result that a page has room for.
+const RESULT_LINES: usize = 20;
+const RESULT_CHARS: usize = 2000;
+
+/// The result, or its beginning and where the whole is.
+fn result(run: &Run, app: &mut App) -> Result<(), CliError> {
+    let Some((.., Some(result))) = &run.ended else { return Ok(()) };
+    let text = result_text(result);
+    let mut left = RESULT_CHARS;
+    let mut shown = 0;
+    app.out.line("")?;
+    for line in text.lines().take(RESULT_LINES) {
+        let cut: String = line.chars().take(left).collect();
+        (left, shown) = (left - cut.chars().count(), shown + cut.len() + 1);
+        app.out.line(safe(&cut))?;
+        if left == 0 {
+            break;
+        }
+    }
+    if shown < text.trim_end().len() {
+        let (id, all) = (&run.spec.id, text.chars().count());
+        app.out.note(&words!(
+            "the result has {all} characters; whole: fugato runs show {id} --json (`result`)",
+            "结果共 {all} 个字符；完整内容：fugato runs show {id} --json（`result`）"
+        ));
+    }
+    Ok(())
 }
 
 /// The word for it: what the log says, unless its owner is gone.
@@ -138,11 +176,6 @@ fn head(row: &RunRow, run: &Run, status: &str, app: &mut App) -> Result<(), CliE
     }));
     bounds.extend(limits.micro_usd.map(dollars));
     bounds.extend(limits.wall_ms.map(|ms| duration(i64::try_from(ms).unwrap_or(i64::MAX))));
-    let (answers, tokens, cost) = (run.spent.answers, run.spent.tokens(), cost_words(run));
-    let bill = words!(
-        "{answers} model calls · {tokens} tokens · {cost}",
-        "模型调用 {answers} 次 · {tokens} 词元 · {cost}"
-    );
     let mut table = Table::new(0).whole();
     let mut field = |name: Words, cell: Cell| {
         table.row([Cell::styled(style::DIM, name.in_lang(lang)), cell]);
@@ -165,10 +198,11 @@ fn head(row: &RunRow, run: &Run, status: &str, app: &mut App) -> Result<(), CliE
     }
     field(words!("model", "模型"), Cell::new(&run.spec.model));
     field(words!("limits", "上限"), Cell::new(bounds.join(", ")));
-    field(words!("cost", "费用"), Cell::new(bill.in_lang(lang)));
+    field(words!("cost", "费用"), Cell::new(bill(run).in_lang(lang)));
     let time = duration(row.updated_at.saturating_sub(row.created_at));
     let count = row.last_seq;
-    let time = words!("{time}, {count} events", "{time}，{count} 个事件");
+    let events = counted(count, "event");
+    let time = words!("{time}, {events}", "{time}，{count} 个事件");
     field(words!("time", "用时"), Cell::new(time.in_lang(lang)));
     table.print(&mut app.out)
 }
@@ -201,7 +235,7 @@ fn nodes(events: &[Event], run: &Run, app: &mut App) -> Result<(), CliError> {
 }
 
 /// A long task is read in the log.
-fn on_one_line(task: &str) -> String {
+pub fn on_one_line(task: &str) -> String {
     const SHOWN: usize = 200;
     let words = task.split_whitespace().collect::<Vec<_>>().join(" ");
     let cut: String = words.chars().take(SHOWN).collect();

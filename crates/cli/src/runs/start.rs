@@ -152,6 +152,7 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
     let sandbox = sandbox(&args.how.sandbox, app);
     warn(&sandbox, app);
     let world = world.with_sandbox(sandbox).with_skills(skills::shelf(&args.selection, app)?);
+    let world = world.with_memory(app.config.memory_of_agents());
     let world = Arc::new(world.with_web(super::web(app)).with_hosts(hosts(app)));
     begin(spec, world, &args.how, args.detach, app)
 }
@@ -262,7 +263,7 @@ pub fn world_of_spec(spec: &RunSpec, models: Models, how: &SandboxArgs, app: &mu
     let sandbox = sandbox(how, app);
     warn(&sandbox, app);
     let world = world.with_sandbox(sandbox).with_skills(shelf).with_web(super::web(app));
-    Arc::new(world.with_hosts(hosts(app)))
+    Arc::new(world.with_hosts(hosts(app)).with_memory(app.config.memory_of_agents()))
 }
 
 /// Other programs that can do an agent's work.

@@ -1,6 +1,7 @@
 //! The end of a run for a person: its result, why it ended, what it cost, where the rest is, what to type next.
 
-use super::reporter::{cost_words, duration};
+use super::bill::bill;
+use super::reporter::duration;
 use crate::error::CliError;
 use crate::printer::{Printer, paint, style};
 use fugato_engine::{Outcome, Run};
@@ -11,12 +12,8 @@ use serde_json::Value;
 pub fn summary(run: &Run, elapsed_ms: i64, out: &mut Printer) -> Result<(), CliError> {
     let Some((outcome, reason, result)) = &run.ended else { return Ok(()) };
     if let Some(result) = result {
-        let text = match result {
-            Value::String(text) => text.clone(),
-            other => serde_json::to_string_pretty(other).unwrap_or_default(),
-        };
-        for line in text.lines() {
-            out.line(line.replace('\u{1b}', "\\u{1b}"))?;
+        for line in result_text(result).lines() {
+            out.line(safe(line))?;
         }
     }
     let (look, word) = match (outcome, out.lang) {
@@ -29,14 +26,10 @@ pub fn summary(run: &Run, elapsed_ms: i64, out: &mut Printer) -> Result<(), CliE
         (Outcome::BudgetExhausted, Lang::En) => (style::WARN, "budget exhausted"),
         (Outcome::BudgetExhausted, Lang::Zh) => (style::WARN, "预算用尽"),
     };
-    let (time, answers, tokens) = (duration(elapsed_ms), run.spent.answers, run.spent.tokens());
-    let cost = cost_words(run);
-    let bill = words!(
-        "{time} · {answers} model calls · {tokens} tokens · {cost}",
-        "{time} · 模型调用 {answers} 次 · {tokens} 词元 · {cost}"
-    );
+    let bill = bill(run);
+    let bill = format!("{} · {}", duration(elapsed_ms), bill.in_lang(out.lang));
     let reason = fugato_model::escape_for_terminal(reason.in_lang(out.lang)).into_owned();
-    out.aside(&format!("{}: {reason}  {}", paint(look, word), paint(style::DIM, bill.in_lang(out.lang))));
+    out.aside(&format!("{}: {reason}  {}", paint(look, word), paint(style::DIM, bill)));
     tell_outputs(run, out);
     let id = &run.spec.id;
     let next = match outcome {
@@ -52,6 +45,19 @@ pub fn summary(run: &Run, elapsed_ms: i64, out: &mut Printer) -> Result<(), CliE
     };
     out.note(&next);
     Ok(())
+}
+
+/// A result as people read it.
+pub fn result_text(result: &Value) -> String {
+    match result {
+        Value::String(text) => text.clone(),
+        other => serde_json::to_string_pretty(other).unwrap_or_default(),
+    }
+}
+
+/// A line of a model's words: a table keeps its tabs, a terminal is told nothing.
+pub fn safe(line: &str) -> String {
+    line.split('\t').map(fugato_model::escape_for_terminal).collect::<Vec<_>>().join("\t")
 }
 
 /// The flag that raises what was used up, as far as the limits tell.

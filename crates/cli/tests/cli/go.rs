@@ -365,6 +365,53 @@ fn a_detached_task_works_in_the_background() {
 }
 
 #[test]
+fn the_page_of_a_run_has_its_result_its_agents_verdicts_and_right_numbers() {
+    let env = env();
+    env.write("a.txt", "text\n");
+    let read = tool("Read", json!({"path": "a.txt"}));
+    let again = tool("SendMessage", json!({"to": "explore-1", "message": "and more"}));
+    let usage = json!({"input_tokens": 7, "output_tokens": 3});
+    let long = format!("The answer\u{1b}[31m is\tred.\n{}", "another line\n".repeat(300));
+    model(
+        &env,
+        &[
+            json!({"when": {"task": "part", "step": 1}, "tools": [read], "usage": usage}),
+            json!({"when": {"task": "part", "text": "and more"}, "reply": "a second answer", "usage": usage}),
+            json!({"when": {"task": "part"}, "reply": "a first answer", "usage": usage}),
+            json!({"when": {"step": 1}, "tools": [agent("explore", "part")], "usage": usage}),
+            json!({"when": {"step": 2}, "tools": [again], "usage": usage}),
+            json!({"reply": long, "usage": usage}),
+        ],
+    );
+    let ran = go(&env, &[]).exits(0);
+    ran.says(&["6 model calls of 2 agents · 60 tokens", "The answer\\u{1b}[31m is\tred."]);
+    let shown = env.fugato("runs show").exits(0);
+    shown.says(&[
+        "6 model calls of 2 agents · 60 tokens",
+        "The answer\\u{1b}[31m is\tred.",
+        "--json (`result`)",
+    ]);
+    assert!(shown.stdout.matches("another line").count() < 30, "{}", shown.stdout);
+    // Three steps in two tasks: the last took one, as its own report says.
+    shown.says(&["↳ explore-1", "done", "1 step (3 in all)", "→ a second answer"]);
+    let document = env.fugato("runs show --json").exits(0).json();
+    assert_eq!(document["result"].as_str().unwrap().lines().count(), 301);
+    let child = &document["agents"][1];
+    assert_eq!(
+        (&child["steps"], &child["steps_of_task"], &child["result"]),
+        (&json!(3), &json!(1), &json!("a second answer"))
+    );
+    let report: Value = serde_json::from_str(&results(&env)[1].0).unwrap();
+    assert_eq!(report["steps"], 1);
+    env.fugato("cost").exits(0).says(&["6 model calls of 2 agents"]);
+    // One of each is no plural.
+    model(&env, &[json!({"reply": "x", "usage": {"input_tokens": 1, "output_tokens": 0}})]);
+    go(&env, &[]).exits(0).says(&["1 model call · 1 token ·"]);
+    env.fugato("runs show").exits(0).says(&["1 model call · 1 token ·", "\nx\n"]);
+    env.fugato("runs show --lang zh").exits(0).says(&["模型调用 1 次 · 1 词元"]);
+}
+
+#[test]
 fn an_empty_task_and_wrong_limits_are_refused() {
     let env = env();
     env.run(["go", " ", "--model", "echo"]).exits(2).says(&["the task is empty", "fugato go \""]);

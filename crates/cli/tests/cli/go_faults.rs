@@ -95,6 +95,61 @@ fn after_kill_9_finished_subagents_stay_finished_and_every_stream_ends() {
     waits_for("nobody is left", || left(&env).is_empty());
 }
 
+/// Children that leave the session, the environment and their parents, and do not listen.
+const RUNAWAYS: &str = "trap '' TERM HUP INT; setsid sh -c 'trap \"\" TERM; echo up >> counter.txt; sleep 600; true' & \
+    env -i PATH=\"$PATH\" setsid sh -c 'trap \"\" TERM; (setsid sleep 600 &); echo up >> counter.txt; sleep 600; true' & \
+    (setsid env -i PATH=\"$PATH\" sh -c 'trap \"\" TERM; echo up >> counter.txt; sleep 600; true' &) ; \
+    sleep 600 & wait";
+
+#[test]
+fn kill_9_of_the_owner_ends_everything_below_it_without_another_start() {
+    let env = env();
+    let mut rules = worker("part", RUNAWAYS).to_vec();
+    rules.push(
+        json!({"when": {"step": 1}, "tools": [agent("coder", "part one"), agent("coder", "part two")]}),
+    );
+    rules.push(json!({"reply": "never"}));
+    model(&env, &rules);
+    let mut owner = start(&env, &[]);
+    waits_for("all are up", || counted(&env, "up") == 6);
+    assert!(left(&env).len() > 8, "{:?}", left(&env));
+    let guardian = format!("__guard-processes-of\0{}-", owner.id());
+    assert_eq!(with_argument(&guardian).len(), 1, "{:?}", with_argument("__guard"));
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    let killed = Instant::now();
+    // No fugato is started here: who ends them is not a sweep of the next one.
+    waits_for("nobody is left", || left(&env).is_empty());
+    println!("everybody had ended {:?} after their owner", killed.elapsed());
+    waits_for("the guardian ends last", || with_argument(&guardian).is_empty());
+}
+
+/// Processes with these words among their arguments.
+fn with_argument(words: &str) -> Vec<String> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let said = |entry: &std::fs::DirEntry| std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+    let has = |entry: &std::fs::DirEntry| String::from_utf8_lossy(&said(entry)).contains(words);
+    entries.filter(has).filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+#[test]
+fn runaways_of_a_command_end_with_their_run() {
+    let env = env();
+    let mut rules = worker("part", RUNAWAYS).to_vec();
+    rules.push(json!({"when": {"step": 1}, "tools": [agent("coder", "part one")]}));
+    rules.push(json!({"reply": "never"}));
+    model(&env, &rules);
+    let mut owner = start(&env, &[]);
+    waits_for("all are up", || counted(&env, "up") == 3);
+    let pid = owner.id().to_string();
+    std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap();
+    assert_eq!(owner.wait().unwrap().code(), Some(130));
+    assert_eq!(left(&env), Vec::<String>::new(), "when it has ended, everybody has");
+    waits_for("no guardian is left either", || {
+        with_argument(&format!("__guard-processes-of\0{pid}-")).is_empty()
+    });
+}
+
 /// Eight subagents whose commands have children of their own, which do not listen to TERM.
 fn eight(env: &TestEnv) {
     let command = "trap '' TERM; (trap '' TERM; sleep 600) & (trap '' TERM; (sleep 600; true) & wait) & \

@@ -43,6 +43,36 @@ fn a_person_allows_once_allows_always_and_denies_with_a_reason() {
 }
 
 #[test]
+fn a_rerun_goes_by_the_rules_of_now_and_old_approvals_do_not_count() {
+    let env = env();
+    let made = "echo made >> log.txt";
+    commands(&env, &[made]);
+    go(&env, &[]).exits(0);
+    let free = newest(&env);
+    // The rules got stricter.
+    env.run(["config", "set", "--layer", "user", "permissions.mode", "ask"]).exits(0);
+    let again = env.run(["rerun", &free, "--no-input"]).exits(6);
+    again.says(&["the permission rules are not those of that run any more", "May `coder-1` run this?"]);
+    assert_eq!(env.read("log.txt"), "made\n", "nothing happened that is asked about now");
+    let asked = newest(&env);
+    env.run(["approve", &asked, "--always"]).exits(0);
+    assert_eq!(env.read("log.txt"), "made\nmade\n");
+    // The same rules, and what was allowed for good in that run is asked about in this one.
+    let third = env.run(["rerun", &asked, "--no-input"]).exits(6);
+    third.says(&[
+        "allowed for good in that run counts there only",
+        "Bash(echo made >> log.txt)",
+        "May `coder-1`",
+    ]);
+    assert!(!third.stderr.contains("not those of that run"), "{}", third.stderr);
+    assert_eq!(env.read("log.txt"), "made\nmade\n");
+    // And more freedom counts, too.
+    env.run(["config", "set", "--layer", "user", "permissions.mode", "default"]).exits(0);
+    env.run(["rerun", &asked]).exits(0).says(&["rules of now count"]);
+    assert_eq!(env.read("log.txt"), "made\nmade\nmade\n");
+}
+
+#[test]
 fn an_approval_reaches_the_process_that_works_on_the_run() {
     let env = env();
     std::fs::write(

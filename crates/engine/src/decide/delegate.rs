@@ -6,7 +6,7 @@ use crate::agent::AgentState;
 use crate::event::{AgentPath, CallRef, EffectClass, EventKind};
 use crate::input::Refusal;
 use crate::permission::Decision;
-use crate::run::{Run, wanted_type};
+use crate::run::{Queued, Run, own_id, wanted_type};
 use crate::tools::DELEGATE;
 use fugato_model::chat::ToolCall;
 use fugato_model::words;
@@ -158,11 +158,20 @@ fn send(recorder: &mut Recorder<'_>, by: CallRef, call: &ToolCall) -> Result<Ans
             "`toolCallId` (or `to`) is missing: the call that started the agent, or the agent's id",
         );
     };
-    let found = run.by_call.get(to).copied().or_else(|| run.agent(to).map(|(at, _)| at));
+    let found = match started_by(run, to).as_slice() {
+        [] => run.agent(to).map(|(at, _)| at),
+        [one] => Some(*one),
+        several => {
+            let paths = several.iter().filter_map(|at| run.agents.get(*at as usize));
+            let paths: Vec<&str> = paths.map(|state| state.path.as_str()).collect();
+            let list = paths.join(", ");
+            return wrong(format!(
+                "the call `{to}` started several agents ({list}): send to one of these ids"
+            ));
+        }
+    };
     let Some((at, state)) = found.and_then(|at| Some((at, run.agents.get(at as usize)?))) else {
-        if let Some(place) =
-            run.queue.iter().position(|queued| queued.call_id == to || queued.agent.as_str() == to)
-        {
+        if let Some(place) = run.queue.iter().position(|queued| is_named(queued, to)) {
             return wrong(format!("`{to}` has not started yet: {place} agents wait before it"));
         }
         let known: Vec<String> = run.agents.iter().map(|agent| agent.path.to_string()).collect();
@@ -196,6 +205,18 @@ fn send(recorder: &mut Recorder<'_>, by: CallRef, call: &ToolCall) -> Result<Ans
         return wrong(format!("`{path}` has finished, and only the agent that started it can have it go on"));
     }
     Ok(admit(recorder, &path, Some(by), is_background(call)))
+}
+
+/// Whom the calls of this name started; only a provider's name can be that of several.
+fn started_by(run: &Run, name: &str) -> Vec<u32> {
+    /// More need not be listed for somebody who must choose.
+    const LISTED: usize = 20;
+    run.by_call.get(name).into_iter().flatten().copied().take(LISTED).collect()
+}
+
+fn is_named(queued: &Queued, name: &str) -> bool {
+    let own = || queued.call.map(|call| own_id(Some(call), call.agent, call.step));
+    queued.call_id == name || queued.agent.as_str() == name || own().is_some_and(|own| own == name)
 }
 
 /// A person, or another program, says something to an agent. One that had stopped goes on, when its parent is there to

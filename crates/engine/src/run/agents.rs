@@ -32,6 +32,7 @@ impl Run {
                     depth: self.depth_below(parent, *node),
                     call: None,
                     call_id: String::new(),
+                    provider_call_id: String::new(),
                     description: String::new(),
                     background: false,
                     share: None,

@@ -25,6 +25,14 @@ pub struct Queued {
     pub description: String,
 }
 
+/// Our name for a call that starts an agent or has it go on; without a call, for what this agent does from this step on.
+pub(crate) fn own_id(call: Option<CallRef>, agent: u32, step: u32) -> String {
+    match call {
+        Some(CallRef { agent, step, index }) => format!("sub_{agent}_{step}_{index}"),
+        None => format!("sub_{agent}_{step}"),
+    }
+}
+
 /// For calls that name no kind.
 const DEFAULT_TYPE: &str = "general-purpose";
 
@@ -73,13 +81,16 @@ impl Run {
         let is_this = |queued: &Queued| queued.agent == path && queued.call == delegated.call;
         let Some(at) = self.queue.iter().position(is_this) else { return };
         let Some(Queued { call_id, description, .. }) = self.queue.remove(at) else { return };
-        if let Some(state) = self.agents.get_mut(agent as usize) {
-            state.call_id.clone_from(&call_id);
-            if !description.is_empty() {
-                state.description = description;
-            }
+        let Some(state) = self.agents.get_mut(agent as usize) else { return };
+        state.call_id = own_id(delegated.call, agent, state.step);
+        state.provider_call_id.clone_from(&call_id);
+        if !description.is_empty() {
+            state.description = description;
         }
-        self.by_call.insert(call_id, agent);
+        let names = [state.call_id.clone(), call_id];
+        for name in names.into_iter().filter(|name| !name.is_empty()) {
+            self.by_call.entry(name).or_default().insert(agent);
+        }
     }
 
     /// A call of the answer that an agent has just given.

@@ -7,18 +7,19 @@ use fugato_model::chat::Message;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// An agent that ended is kept at hand this long, in milliseconds.
+/// An agent that ended is kept at hand this long, in milliseconds, unless a person set another time.
 pub const KEPT_MS: i64 = 5 * 60 * 1000;
 
 impl Run {
-    /// Agents that ended long enough ago and are still in memory. Looks at all of them: for a timer, not for a turn.
-    pub fn forgettable(&self, now: i64) -> Vec<u32> {
+    /// Agents that ended at least `kept_ms` ago and are still in memory. Looks at all of them: for a timer, not for a
+    /// turn.
+    pub fn forgettable(&self, now: i64, kept_ms: i64) -> Vec<u32> {
         let is_old = |at: u32| {
             self.agents.get(at as usize).is_some_and(|state| {
                 state.parent.is_some()
                     && !state.is_live()
                     && !state.messages.is_empty()
-                    && now.saturating_sub(state.stopped_at) >= KEPT_MS
+                    && now.saturating_sub(state.stopped_at) >= kept_ms
             })
         };
         let waiting: BTreeSet<u32> =

@@ -13,6 +13,11 @@ use fugato_model::{Words, words};
 use serde_json::Value;
 
 impl Run {
+    /// What a person has allowed for the rest of this run.
+    pub fn granted(&self) -> impl Iterator<Item = &str> {
+        self.granted.iter().map(String::as_str)
+    }
+
     /// Folds what is asked of people, and what they say.
     pub(super) fn fold_question(&mut self, kind: &EventKind) {
         match kind {

@@ -78,7 +78,7 @@ fn a_fan_out_runs_at_once_and_is_answered_together() {
     assert_eq!(world.wanted().len(), 3, "the master waits and holds nothing");
     let child = world.run.agent("browser-2").unwrap().1;
     assert_eq!((child.system.as_ref(), child.messages[0].text().as_str()), ("You are browser.", "B"));
-    assert_eq!((child.depth, child.parent, child.call_id.as_str()), (1, Some(0), "c1"));
+    assert_eq!((child.depth, child.parent, child.provider_call_id.as_str()), (1, Some(0), "c1"));
     world.complete(model_of(3, 1), says("third"));
     world.complete(model_of(1, 1), says("first"));
     assert!(!world.wanted().iter().any(|(key, _)| *key == main_step(2)));
@@ -359,14 +359,40 @@ fn who_waits_in_the_queue_can_be_told_apart_from_who_is_unknown() {
 }
 
 #[test]
+fn calls_of_one_name_have_names_of_their_own_and_who_is_meant_must_be_said() {
+    let mut world = master(Limits::default());
+    world.complete(main_step(1), calls(&[delegate("explore", "a")]));
+    world.complete(model_of(1, 1), says("of a"));
+    world.complete(main_step(2), calls(&[delegate("explore", "b")]));
+    world.complete(model_of(2, 1), says("of b"));
+    let of = |agent: usize| {
+        let state = &world.run.agents[agent];
+        (state.call_id.clone(), state.provider_call_id.clone())
+    };
+    assert_eq!(of(1), ("sub_0_1_0".to_owned(), "c0".to_owned()));
+    assert_eq!(of(2), ("sub_0_2_0".to_owned(), "c0".to_owned()));
+    let send = |to: &str| ("SendMessage", json!({"toolCallId": to, "message": "more"}));
+    world.complete(main_step(3), calls(&[send("c0")]));
+    assert!(refusal(&world).contains("started several agents (explore-1, explore-2)"), "{}", refusal(&world));
+    world.complete(main_step(4), calls(&[send("sub_0_1_0")]));
+    assert_eq!(live(&world), ["main", "explore-1"]);
+    assert_eq!(world.run.agents[1].call_id, "sub_0_4_0", "a new task is a new stream");
+    world.complete(model_of(1, 2), says("more of a"));
+    // By the name of either call it is the same agent.
+    world.complete(main_step(5), calls(&[send("sub_0_4_0")]));
+    assert_eq!(live(&world), ["main", "explore-1"]);
+    replays(&world);
+}
+
+#[test]
 fn an_agent_that_left_memory_comes_back_from_the_log() {
     let mut world = master(Limits::default());
     world.complete(main_step(1), calls(&[delegate("explore", "find it")]));
     world.complete(model_of(1, 1), says("found"));
-    assert_eq!(world.run.forgettable(world.now + KEPT_MS - 2), Vec::<u32>::new());
-    assert_eq!(world.run.forgettable(world.now + KEPT_MS), [1], "the master stays");
+    assert_eq!(world.run.forgettable(world.now + KEPT_MS - 2, KEPT_MS), Vec::<u32>::new());
+    assert_eq!(world.run.forgettable(world.now + KEPT_MS, KEPT_MS), [1], "the master stays");
     world.run.forget(1);
-    assert!(world.run.agents[1].messages.is_empty() && world.run.forgettable(i64::MAX).is_empty());
+    assert!(world.run.agents[1].messages.is_empty() && world.run.forgettable(i64::MAX, KEPT_MS).is_empty());
     world.complete(main_step(2), calls(&[("SendMessage", json!({"to": "explore-1", "message": "where?"}))]));
     let wanted = world.wanted();
     let [(key @ EffectKey::Recall { agent: 1 }, Effect::Recall { messages: 2, .. })] = wanted.as_slice()

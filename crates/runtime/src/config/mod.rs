@@ -3,6 +3,7 @@
 //! Built-in < user < project < local < environment < flags. Reading never fails: what is wrong is a diagnostic, and
 //! the layers below keep their say.
 
+mod agents;
 mod edit;
 mod hosts;
 mod kind;

@@ -236,6 +236,14 @@ pub const SETTINGS: &[Setting] = &[
         doc_zh: "同时向一个提供方发出的请求数；不设置则不限",
     },
     Setting {
+        key: "agents.memory_seconds",
+        kind: Kind::Integer { min: 1, max: 31_536_000 },
+        default: Default::Integer(300),
+        env: "FUGATO_AGENTS_MEMORY_SECONDS",
+        doc_en: "how long a subagent that ended stays in memory; a later message brings it back from the log",
+        doc_zh: "已结束的子代理在内存中保留的时间（秒）；之后的消息会从日志中恢复它",
+    },
+    Setting {
         key: "web.allow",
         kind: Kind::Hosts,
         default: Default::Unset,

@@ -1,6 +1,6 @@
 //! The handle on one started process and its group: signals reach it only as long as its number is surely ours.
 
-use super::{Recorded, procfs};
+use super::{Recorded, procfs, tag};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,6 +8,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) struct Group {
     pub recorded: Recorded,
+    tag: Option<u64>,
     leader: Pid,
     state: Mutex<State>,
     changed: Condvar,
@@ -24,12 +25,19 @@ impl Group {
         let pid = leader.as_raw_pid().unsigned_abs();
         // The process cannot be reaped yet, so this is its own start even if it has ended already.
         let start_time = procfs::stat(pid).map_or(0, |stat| stat.start);
+        let tag = tag::of_mark(&mark);
         let recorded = Recorded { pid, start_time, boot_id: procfs::boot_id(), mark };
-        Self { recorded, leader, state: Mutex::default(), changed: Condvar::new() }
+        Self { recorded, tag, leader, state: Mutex::default(), changed: Condvar::new() }
     }
 
     pub fn leader(&self) -> Pid {
         self.leader
+    }
+
+    /// Whether a process carries our mark, in its limits or in its environment.
+    pub fn marked(&self, pid: u32) -> bool {
+        (self.tag.is_some() && procfs::tag(pid) == self.tag)
+            || procfs::marks(pid).contains(&self.recorded.mark)
     }
 
     /// Asks everyone to end. A stopped process must be woken to hear it.

@@ -5,6 +5,7 @@
 
 use super::ending::end_all;
 use super::group::Group;
+use super::guardian;
 use super::launch::{Launched, launch};
 use super::procfs::{self, Stat};
 use super::{End, Note, Spec, Together};
@@ -49,6 +50,7 @@ impl Drop for Leash {
 pub(super) async fn start(spec: Spec, takes_input: bool) -> Result<Started, Words> {
     let (reply, answer) = oneshot::channel();
     let thread = std::thread::Builder::new().name("fugato-child".into());
+    guardian::is_there();
     let spawned = thread.spawn(move || match launch(&spec, takes_input) {
         Ok(launched) => keep(launched, &spec, reply),
         Err(words) => drop(reply.send(Err(words))),
@@ -180,7 +182,7 @@ fn is_member(group: &Group, stat: &Stat) -> bool {
         stat.session == own.pid
             || stat.group == own.pid
             // Older ones cannot descend from it: most processes of a machine are not even asked.
-            || (stat.start >= own.start_time && procfs::marks(stat.pid).contains(&own.mark))
+            || (stat.start >= own.start_time && group.marked(stat.pid))
     };
     stat.pid != own.pid && !stat.is_ended() && belongs()
 }

@@ -1,7 +1,8 @@
 //! Building the command: session, death signal, limits and the mark. The one place with code between fork and exec.
 
 use super::fence::Gate;
-use super::{Spec, Streams, procfs};
+use super::ledger::Owner;
+use super::{Spec, Streams, procfs, tag};
 use fugato_model::{Words, words};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit, setsid};
@@ -59,7 +60,7 @@ pub(super) fn launch(spec: &Spec, takes_input: bool) -> Result<Launched, Words> 
     };
     command.stdout(out_end).stderr(err_end);
     let gate = spec.fence.as_ref().map(|fence| fence.prepare()).transpose()?;
-    prepare(&mut command, spec, gate);
+    prepare(&mut command, limits(spec, &mark), gate);
     let mut child = spawn(&mut command).map_err(failed)?;
     let stdin = child.stdin.take().map(OwnedFd::from);
     Ok(Launched { child, stdin, stdout: stdout.into(), stderr, mark })
@@ -91,9 +92,7 @@ fn resolve(spec: &Spec) -> Option<PathBuf> {
 /// Unique on this machine until it is restarted.
 fn new_mark() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    let own = std::process::id();
-    let start = procfs::stat(own).map_or(0, |stat| stat.start);
-    format!("{own}-{start}-{}", COUNT.fetch_add(1, Ordering::Relaxed))
+    format!("{}-{}", Owner::this_process().name(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// A fugato inside a process of another fugato keeps the outer mark, so the outer one still finds what the inner starts.
@@ -110,10 +109,9 @@ fn chain(mark: &str) -> OsString {
 }
 
 #[expect(unsafe_code, reason = "`pre_exec` is the only way to run code between fork and exec")]
-fn prepare(command: &mut Command, spec: &Spec, gate: Option<Box<dyn Gate>>) {
+fn prepare(command: &mut Command, limits: Limits, gate: Option<Box<dyn Gate>>) {
     #[cfg(target_os = "linux")]
     let parent = rustix::process::getpid();
-    let limits = limits(spec);
     let before_exec = move || {
         // A session of its own: one group to signal, and no terminal to ask passwords on.
         setsid()?;
@@ -138,8 +136,10 @@ fn prepare(command: &mut Command, spec: &Spec, gate: Option<Box<dyn Gate>>) {
     }
 }
 
+type Limits = [Option<(Resource, Rlimit)>; 5];
+
 /// What the kernel itself holds to. A limit that is lower already stays.
-fn limits(spec: &Spec) -> [Option<(Resource, Rlimit)>; 4] {
+fn limits(spec: &Spec, mark: &str) -> Limits {
     let at_most = |resource: Resource, wanted: u64| {
         let wanted = getrlimit(resource).maximum.map_or(wanted, |hard| hard.min(wanted));
         (resource, Rlimit { current: Some(wanted), maximum: Some(wanted) })
@@ -156,7 +156,21 @@ fn limits(spec: &Spec) -> [Option<(Resource, Rlimit)>; 4] {
         tasks.map(|tasks| at_most(Resource::Nproc, tasks)),
         // The memory of a program that broke is nothing to leave in a project.
         spec.fence.is_some().then(|| at_most(Resource::Core, 0)),
+        tagged(mark),
     ]
+}
+
+/// Inside a process of another fugato the outer tag stays: the outer one ends all, and we still have the mark.
+#[cfg(target_os = "linux")]
+fn tagged(mark: &str) -> Option<(Resource, Rlimit)> {
+    let tag = Some(tag::of_mark(mark)?);
+    let is_free = getrlimit(Resource::Rttime).maximum.is_none();
+    is_free.then_some((Resource::Rttime, Rlimit { current: tag, maximum: tag }))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn tagged(_: &str) -> Option<(Resource, Rlimit)> {
+    None
 }
 
 /// Compilers and interpreters start one thread per core or so; a limit on processes is not meant for them.

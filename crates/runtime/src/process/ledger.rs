@@ -1,6 +1,7 @@
 //! One small file per owner of processes, so that whoever starts next can end what a killed owner left behind.
 //!
-//! The death signal reaches only what we started ourselves; what *that* started lives on. Named after the owner's number
+//! The death signal reaches only what we started ourselves; what *that* started is left to the guardian, and to this when
+//! the guardian was killed too. Named after the owner's number
 //! and start, the file alone says whether its owner lives: no lease and no clock is asked, and a living owner's processes
 //! are never touched.
 
@@ -45,26 +46,37 @@ pub fn sweep_dead_owners(state_dir: &Path) -> Swept {
     all
 }
 
+/// A process that starts others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Owner {
+pub(super) struct Owner {
     pid: u32,
     start: u64,
 }
 
 impl Owner {
-    fn this_process() -> Self {
+    pub fn this_process() -> Self {
         let pid = std::process::id();
         Self { pid, start: procfs::stat(pid).map_or(0, |stat| stat.start) }
     }
 
     /// `1234-567`, the beginning of every mark this owner gives.
-    fn name(self) -> String {
+    pub fn name(self) -> String {
         format!("{}-{}", self.pid, self.start)
     }
 
-    fn parse(name: &str) -> Option<Self> {
+    pub fn parse(name: &str) -> Option<Self> {
         let mut parts = name.split('-');
         Some(Self { pid: parts.next()?.parse().ok()?, start: parts.next()?.parse().ok()? })
+    }
+
+    /// Stands for everything it starts.
+    pub fn everything(self) -> Recorded {
+        Recorded {
+            pid: 0,
+            start_time: self.start,
+            boot_id: procfs::boot_id(),
+            mark: format!("{}-", self.name()),
+        }
     }
 
     fn is_alive(self) -> bool {
@@ -86,13 +98,7 @@ impl Ledger {
         let path = dir.join(format!("{}-{}", owner.name(), NEXT.fetch_add(1, Ordering::Relaxed)));
         let file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?;
         let ledger = Self { path, file };
-        let everything = Recorded {
-            pid: 0,
-            start_time: owner.start,
-            boot_id: procfs::boot_id(),
-            mark: format!("{}-", owner.name()),
-        };
-        ledger.note(Note::Started(&everything));
+        ledger.note(Note::Started(&owner.everything()));
         Ok(ledger)
     }
 
@@ -147,13 +153,7 @@ mod tests {
         fs::create_dir_all(&dir).unwrap();
         // A number with another start is another process: this owner is gone.
         let gone = Owner { start: Owner::this_process().start - 1, ..Owner::this_process() };
-        let all = Recorded {
-            pid: 0,
-            start_time: gone.start,
-            boot_id: procfs::boot_id(),
-            mark: format!("{}-", gone.name()),
-        };
-        let text = format!("{}\n{{\"torn", serde_json::to_string(&all).unwrap());
+        let text = format!("{}\n{{\"torn", serde_json::to_string(&gone.everything()).unwrap());
         fs::write(dir.join(format!("{}-0", gone.name())), text).unwrap();
         fs::write(dir.join("not an owner"), "").unwrap();
         let (mut ours, mut others) =

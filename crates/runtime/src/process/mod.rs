@@ -7,6 +7,7 @@ mod attach;
 mod ending;
 mod fence;
 mod group;
+mod guardian;
 mod keeper;
 mod launch;
 mod ledger;
@@ -14,6 +15,7 @@ mod listen;
 mod procfs;
 mod record;
 mod sweep;
+mod tag;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +27,7 @@ use std::time::{Duration, Instant};
 
 pub use attach::{Attached, Pipes, attach};
 pub use fence::{Fence, Gate};
+pub use guardian::{appoint_guardian, guard_if_asked};
 pub use launch::find_program;
 pub use ledger::{record_in, sweep_dead_owners};
 pub use record::{Note, ProcessLog, Recorded};

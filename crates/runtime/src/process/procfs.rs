@@ -1,6 +1,7 @@
 //! What Linux says about processes. Elsewhere every answer is "unknown", and endings rely on process groups alone.
 
 use super::launch::MARK;
+use super::tag;
 use std::io::Read as _;
 
 /// A line of `/proc/PID/stat`, as far as we need it.
@@ -78,6 +79,11 @@ pub(super) fn marks(pid: u32) -> Vec<String> {
         .find_map(|entry| entry.strip_prefix(MARK.as_bytes()).and_then(|rest| rest.strip_prefix(b"=")));
     let value = String::from_utf8_lossy(value.unwrap_or_default());
     value.split(':').filter(|mark| !mark.is_empty()).map(str::to_owned).collect()
+}
+
+/// The tag in its limits, which everybody may read.
+pub(super) fn tag(pid: u32) -> Option<u64> {
+    tag::read(&String::from_utf8_lossy(&read(&format!("/proc/{pid}/limits"), 4096)?))
 }
 
 /// Changes with every start of the machine.

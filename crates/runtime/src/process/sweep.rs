@@ -3,6 +3,7 @@
 use super::Recorded;
 use super::ending::end_all;
 use super::procfs::{self, Stat};
+use super::tag;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Duration;
@@ -24,6 +25,11 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Pass only records whose owner is surely gone. A record of an earlier boot, a number that now belongs to a younger
 /// process, and processes without our mark are left alone.
 pub fn sweep(records: &[Recorded]) -> Swept {
+    sweep_within(records, GRACE)
+}
+
+/// The same, with another time between asking and forcing.
+pub(super) fn sweep_within(records: &[Recorded], grace: Duration) -> Swept {
     let boot = procfs::boot_id();
     let current: Vec<&Recorded> =
         records.iter().filter(|record| !boot.is_empty() && record.boot_id == boot).collect();
@@ -37,6 +43,10 @@ pub fn sweep(records: &[Recorded]) -> Swept {
     };
     let is_marked =
         |mark: &String| marks.contains(mark.as_str()) || owners.iter().any(|owner| mark.starts_with(*owner));
+    let tags: HashSet<u64> = marks.iter().filter_map(|mark| tag::of_mark(mark)).collect();
+    let owner_tags: HashSet<u64> =
+        owners.iter().filter_map(|owner| tag::of_owner(owner.strip_suffix('-')?)).collect();
+    let is_tagged = |tag: u64| tags.contains(&tag) || owner_tags.contains(&tag::owner_part(tag));
     let oldest = current.iter().map(|record| record.start_time).min().unwrap_or(0);
     let seen = RefCell::new(BTreeSet::new());
     let find = || {
@@ -50,6 +60,7 @@ pub fn sweep(records: &[Recorded]) -> Swept {
         let is_ours = |stat: &Stat| {
             leaders.contains(&stat.pid)
                 || leaders.contains(&stat.session)
+                || procfs::tag(stat.pid).is_some_and(is_tagged)
                 || procfs::marks(stat.pid).iter().any(is_marked)
         };
         let found: Vec<Stat> = alive.into_iter().filter(is_ours).collect();
@@ -57,7 +68,7 @@ pub fn sweep(records: &[Recorded]) -> Swept {
         found
     };
     let left: BTreeSet<u32> =
-        end_all(find, GRACE, || false, std::thread::sleep).iter().map(|stat| stat.pid).collect();
+        end_all(find, grace, || false, std::thread::sleep).iter().map(|stat| stat.pid).collect();
     let ended = seen.into_inner().difference(&left).copied().collect();
     Swept { ended, left: left.into_iter().collect() }
 }

@@ -3,7 +3,7 @@
 
 use super::artifact;
 use super::executor::{self, Hosts};
-use super::session::Notice;
+use super::session::{Notice, Place};
 use super::shelf::Shelf;
 use super::specs;
 use crate::models::{About, Delta, ModelRequest, Models, Retry, ToolChoice, Transcript, call_with_retries};
@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
@@ -48,6 +49,8 @@ pub struct World {
     kept: Arc<Kept>,
     /// Programs that can do an agent's work, with their environment.
     pub(super) hosts: Hosts,
+    /// How long an agent that ended stays in memory.
+    pub(super) remembers: Duration,
 }
 
 type Specs = Arc<[ToolSpec]>;
@@ -88,6 +91,7 @@ impl World {
             hosts: Hosts::default(),
             processes: OnceLock::new(),
             kept: Arc::default(),
+            remembers: Duration::from_millis(fugato_engine::KEPT_MS.unsigned_abs()),
         }
     }
 
@@ -101,6 +105,13 @@ impl World {
     /// Ends what tools keep between calls; the next call that needs it starts it anew.
     pub(super) async fn let_go(&self) {
         self.kept.close().await;
+    }
+
+    /// How long agents that ended stay in memory; the log has them for ever.
+    #[must_use]
+    pub fn with_memory(mut self, remembers: Duration) -> Self {
+        self.remembers = remembers;
+        self
     }
 
     /// Lets Claude Code and Codex do agents' work, as the settings have them.
@@ -230,7 +241,11 @@ impl World {
             }
             Effect::Recall { agent, messages } => {
                 let (id, agent, count) = (run.spec.id.clone(), agent.to_string(), *messages as usize);
-                Job::Model(Box::pin(async move { self.recall(id, agent, count).await }))
+                Job::Model(Box::pin(async move {
+                    let recalled = self.recall(id, agent.clone(), count).await;
+                    let _ = live.send(Notice::Memory { agent, place: Place::Memory });
+                    recalled
+                }))
             }
             Effect::Noop => Job::Model(Box::pin(async { Completion::Noop })),
         }

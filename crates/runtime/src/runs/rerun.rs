@@ -3,7 +3,8 @@
 
 use super::moment::Moment;
 use super::start::{StartError, Started, Task, context_of, new_id, plan_run, plan_task};
-use fugato_engine::{AgentType, Event, EventKind, Limits, PlanNode, Rate, RunSpec, Setting, results};
+use fugato_engine::permission::Permissions;
+use fugato_engine::{AgentType, Event, EventKind, Limits, PlanNode, Rate, Run, RunSpec, Setting, results};
 use fugato_model::Diagnostic;
 use fugato_skill::{Installed, Inventory, dates};
 use serde_json::{Value, json};
@@ -28,6 +29,8 @@ pub struct Rerun<'a> {
     pub setting: Setting,
     /// Kinds of agents that its phases may name.
     pub types: Vec<AgentType>,
+    /// The rules of now: what was allowed then need not be allowed any more.
+    pub permissions: Permissions,
 }
 
 /// A run to be made from another, and what the person should know about it.
@@ -39,6 +42,10 @@ pub struct Again {
     pub outdated: Vec<String>,
     /// Variables that were set by hand, and the node that will set them once more.
     pub overwritten: Vec<(String, String)>,
+    /// The rules are not those of the old run.
+    pub has_other_rules: bool,
+    /// What a person had allowed for good in the old run: asked about again if a rule says so.
+    pub granted: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -58,7 +65,7 @@ pub fn is_task(spec: &RunSpec) -> bool {
 }
 
 /// Plans the new run from the skill as it is now; from the pinned plan when there is no skill any more. A task is begun
-/// with the kinds of agents it had, and told the date and limits of today.
+/// with the kinds of agents it had, and told the date and limits of today. The permission rules are always those of now.
 pub fn plan_rerun(skill: Option<&Installed>, rerun: &Rerun<'_>) -> Result<Again, RerunError> {
     let Some(Event { kind: EventKind::RunCreated { spec: old }, at, .. }) = rerun.events.first() else {
         return Err(RerunError::NoRun);
@@ -78,12 +85,24 @@ pub fn plan_rerun(skill: Option<&Installed>, rerun: &Rerun<'_>) -> Result<Again,
     spec.parent = Some(old.id.clone());
     spec.limits = rerun.limits.clone();
     spec.model.clone_from(&started.model);
-    let mut again = Again { spec, warnings, outdated: Vec::new(), overwritten: Vec::new() };
+    spec.permissions.clone_from(&rerun.permissions);
+    let mut again = Again {
+        has_other_rules: old.permissions.rules != rerun.permissions.rules,
+        granted: granted(rerun.events),
+        spec,
+        warnings,
+        outdated: Vec::new(),
+        overwritten: Vec::new(),
+    };
     if let Some(from) = rerun.from {
         take_over(&mut again, old, from, rerun)?;
     }
     again.note_overwritten(&rerun.sets);
     Ok(again)
+}
+
+fn granted(events: &[Event]) -> Vec<String> {
+    Run::replay(events).map(|run| run.granted().map(str::to_owned).collect()).unwrap_or_default()
 }
 
 fn task_of(old: &RunSpec, setting: Setting) -> Task {
@@ -172,7 +191,7 @@ fn started_as(old: &RunSpec, at: i64, rerun: &Rerun<'_>) -> Started {
         catalog: old.catalog.clone(),
         visible: old.visible.clone(),
         rates: rerun.rates.clone(),
-        permissions: old.permissions.clone(),
+        permissions: rerun.permissions.clone(),
         moment: None,
         installed: rerun.installed.clone(),
         types: rerun.types.clone(),

@@ -47,8 +47,19 @@ pub enum Notice {
     Said { agent: String },
     /// A model call failed and is tried again after this wait: not stored.
     Retry { agent: String, wait: Duration, reason: Words },
+    /// An agent that ended left memory, or came back because somebody spoke to it: not stored.
+    Memory { agent: String, place: Place },
     /// Something beside the run went wrong; the run goes on.
     Warning(Words),
+}
+
+/// Where the conversation of an agent is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the log alone.
+    Log,
+    /// In memory too.
+    Memory,
 }
 
 /// Why a session ended.
@@ -263,6 +274,10 @@ impl Session {
         let mut renew = tokio::time::interval_at(tokio::time::Instant::now() + RENEW, RENEW);
         let mut look = tokio::time::interval_at(tokio::time::Instant::now() + LOOK, LOOK);
         look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        // Nobody notices whether an agent is a few seconds too long in memory.
+        let tidy_every = self.world.remembers.clamp(Duration::from_secs(1), RENEW);
+        let mut tidy = tokio::time::interval_at(tokio::time::Instant::now() + tidy_every, tidy_every);
+        tidy.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             // What was said on the way to an outcome is heard before it.
             self.pass_on();
@@ -290,10 +305,8 @@ impl Session {
                     self.queue.push_back(Input::Tick.into());
                 }
                 _ = look.tick() => self.hear()?,
-                _ = renew.tick() => {
-                    self.lease.renew()?;
-                    self.tidy();
-                }
+                _ = tidy.tick() => self.tidy(),
+                _ = renew.tick() => self.lease.renew()?,
             }
             // Whatever else is ready belongs to the same commit.
             while let Some(done) = self.tasks.try_join_next() {
@@ -304,9 +317,12 @@ impl Session {
 
     /// Agents that ended a while ago leave memory; the log has them.
     fn tidy(&mut self) {
-        for agent in self.run.forgettable(self.clock.now()) {
+        let kept_ms = i64::try_from(self.world.remembers.as_millis()).unwrap_or(i64::MAX);
+        for agent in self.run.forgettable(self.clock.now(), kept_ms) {
             self.run.forget(agent);
             self.world.forget(agent);
+            let name = self.run.agents.get(agent as usize).map(|state| state.path.to_string());
+            (self.watcher)(Notice::Memory { agent: name.unwrap_or_default(), place: Place::Log });
         }
     }
 

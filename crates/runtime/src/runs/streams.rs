@@ -14,7 +14,7 @@ use std::collections::HashMap;
 pub struct StreamPart {
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// The call that started the agent; transient parts have it in `data`.
+    /// Our name for the call that started the agent, unique in the run; transient parts have it in `data`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     pub data: Value,
@@ -113,14 +113,16 @@ impl Streams {
 
     fn start(&mut self, agent: &AgentState, run: &Run) -> StreamPart {
         let path = agent.path.to_string();
-        // A person had it go on: there is no call, and the agent's own id is the name of the stream.
-        let id = if agent.call_id.is_empty() { path.clone() } else { agent.call_id.clone() };
+        let id = agent.call_id.clone();
         let parent = agent.parent.and_then(|parent| run.agents.get(parent as usize));
-        let data = json!({
+        let mut data = json!({
             "toolCallId": id, "agentId": path, "agentType": agent.agent_type,
             "description": agent.description, "parent": parent.map(|parent| parent.path.to_string()),
             "state": "output-streaming",
         });
+        if let (Some(fields), false) = (data.as_object_mut(), agent.provider_call_id.is_empty()) {
+            fields.insert("providerToolCallId".to_owned(), agent.provider_call_id.as_str().into());
+        }
         self.open.insert(path, Open { id: id.clone(), seq: 0 });
         StreamPart { kind: START, id: Some(id), data, transient: false }
     }

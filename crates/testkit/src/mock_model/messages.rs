@@ -34,8 +34,8 @@ fn whole(stream: &mut TcpStream, asked: &Asked, place: usize, says: &[Say]) -> i
     for (index, say) in says.iter().enumerate() {
         match say {
             Say::Text(text) => content.push(json!({"type": "text", "text": text})),
-            Say::Call { name, arguments } => content
-                .push(json!({"type": "tool_use", "id": id(place, index), "name": name, "input": arguments})),
+            Say::Call { id, name, arguments } => content
+                .push(json!({"type": "tool_use", "id": id.clone().unwrap_or_else(|| new_id(place, index)), "name": name, "input": arguments})),
             Say::Wait(time) => std::thread::sleep(*time),
             Say::Hang => return http::hang(stream),
             Say::Status(_) => {}
@@ -62,10 +62,10 @@ fn streamed(stream: &mut TcpStream, asked: &Asked, place: usize, says: &[Say]) -
                 let delta = |piece: &&str| json!({"type": "text_delta", "text": piece});
                 (json!({"type": "text", "text": ""}), http::pieces(text).iter().map(delta).collect())
             }
-            Say::Call { name, arguments } => {
+            Say::Call { id, name, arguments } => {
                 let text = arguments.to_string();
                 let delta = |piece: &&str| json!({"type": "input_json_delta", "partial_json": piece});
-                let block = json!({"type": "tool_use", "id": id(place, number), "name": name, "input": {}});
+                let block = json!({"type": "tool_use", "id": id.clone().unwrap_or_else(|| new_id(place, number)), "name": name, "input": {}});
                 (block, http::pieces(&text).iter().map(delta).collect())
             }
         };
@@ -84,6 +84,6 @@ fn streamed(stream: &mut TcpStream, asked: &Asked, place: usize, says: &[Say]) -
     events.end()
 }
 
-fn id(place: usize, index: usize) -> String {
+fn new_id(place: usize, index: usize) -> String {
     format!("toolu_{place}_{index}")
 }

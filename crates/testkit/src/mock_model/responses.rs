@@ -31,8 +31,8 @@ fn item(place: usize, index: usize, say: &Say) -> Option<Value> {
             "type": "message", "id": format!("msg_{place}_{index}"), "role": "assistant", "status": "completed",
             "content": [{"type": "output_text", "text": text, "annotations": []}],
         })),
-        Say::Call { name, arguments } => Some(json!({
-            "type": "function_call", "id": format!("fc_{place}_{index}"), "call_id": format!("call_{place}_{index}"),
+        Say::Call { id, name, arguments } => Some(json!({
+            "type": "function_call", "id": format!("fc_{place}_{index}"), "call_id": id.clone().unwrap_or_else(|| format!("call_{place}_{index}")),
             "name": name, "arguments": arguments.to_string(), "status": "completed",
         })),
         Say::Status(_) | Say::Wait(_) | Say::Hang => None,

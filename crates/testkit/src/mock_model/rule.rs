@@ -12,6 +12,8 @@ use std::time::Duration;
 pub enum Say {
     Text(String),
     Call {
+        /// Instead of one that is new each time.
+        id: Option<String>,
         name: String,
         arguments: Value,
     },
@@ -28,7 +30,12 @@ impl Say {
     }
 
     pub fn call(name: &str, arguments: Value) -> Self {
-        Self::Call { name: name.to_owned(), arguments }
+        Self::Call { id: None, name: name.to_owned(), arguments }
+    }
+
+    /// A call with this id, whatever other call has it.
+    pub fn call_as(id: &str, name: &str, arguments: Value) -> Self {
+        Self::Call { id: Some(id.to_owned()), name: name.to_owned(), arguments }
     }
 }
 
