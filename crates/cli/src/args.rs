@@ -64,6 +64,8 @@ pub enum Command {
     Go(crate::runs::GoArgs),
     /// Show what a skill would run, without asking any model
     Plan(crate::runs::PlanArgs),
+    /// How the active run stands: its agents, who waits for whom, what happened last
+    Status(crate::status::StatusArgs),
     /// Go on with a run that was interrupted
     Resume(crate::runs::ResumeArgs),
     /// Run a run again, whole or from one node or phase on

@@ -19,6 +19,7 @@ mod rebuild;
 mod render;
 mod runs;
 mod skill;
+mod status;
 mod usage;
 mod words_zh;
 
@@ -66,6 +67,7 @@ fn run(command: Option<Command>, app: &mut App) -> Outcome {
         Some(Command::Run(args)) => runs::start(&args, app),
         Some(Command::Go(args)) => runs::go(&args, app),
         Some(Command::Plan(args)) => runs::plan(&args, app),
+        Some(Command::Status(args)) => status::run(&args, app),
         Some(Command::Resume(args)) => runs::resume(&args, app),
         Some(Command::Rerun(args)) => runs::rerun(&args, app),
         Some(Command::Answer(args)) => runs::answer(&args, app),

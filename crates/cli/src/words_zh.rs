@@ -10,6 +10,7 @@ const ABOUT: &[(&str, &str)] = &[
     ("", "把 Agent Skills 作为有界、可观察、可恢复的多代理程序来运行"),
     ("run", "运行技能：有阶段时按子代理图执行，否则由一个代理执行"),
     ("plan", "显示技能将如何执行，不调用模型"),
+    ("status", "当前运行的情况：各代理、依赖关系和最近的事件"),
     ("resume", "继续被中断的运行"),
     ("rerun", "重新运行：全部，或从某个节点或阶段开始"),
     ("go", "把任务交给主代理，由它把合适的部分委派给子代理"),
@@ -110,6 +111,16 @@ const HELP: &[(&str, &str)] = &[
         "代理名称（见 `fugato runs show`）；`all` 表示所有正在工作的代理",
     ),
     ("The message", "消息内容"),
+    (
+        "The run, or the beginning of its id [default: the active one]",
+        "运行的编号或其前缀 [默认：当前活动的运行]",
+    ),
+    ("Leave nothing out, however long it gets", "全部显示，不限长度"),
+    ("Stay, and show it anew as it changes", "持续显示，随变化刷新"),
+    (
+        "Also what the run changed in the project's files, as git sees it",
+        "同时显示项目文件的改动（由 git 统计）",
+    ),
     ("The same call is not asked about again in this run", "本次运行中相同的调用不再询问"),
     ("Do not allow it, and say why", "拒绝，并说明原因"),
     (

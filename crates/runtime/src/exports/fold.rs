@@ -6,12 +6,12 @@
 use super::graph;
 use super::lines::{self, Directive};
 use super::record::{Around, Record, Stage};
-use super::sentence::{self, cut, cut_to};
+use super::sentence::{self, Sentence, cut, cut_to};
 use super::status::RunWord;
 use fugato_engine::{AfterFailure, Asked, Event, EventKind, Outcome, RunSpec, Target, Verb, Verdict, Work};
 use fugato_model::Words;
 use serde_json::value::RawValue;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// A file that grows.
@@ -46,6 +46,8 @@ pub(super) struct Fold {
     /// Records whose `status.json` is not what it should be.
     pub stale: Vec<u32>,
     pub ended: Option<(Outcome, Words, i64)>,
+    /// The newest sentences of all agents, oldest first.
+    pub recent: VecDeque<Recent>,
     by_id: HashMap<Arc<str>, u32>,
     /// Record of each node; joints have none.
     nodes: Vec<Option<u32>>,
@@ -55,6 +57,18 @@ pub(super) struct Fold {
     held: bool,
     paused: u32,
 }
+
+/// What an agent did last.
+#[derive(Debug)]
+pub(super) struct Recent {
+    pub seq: u64,
+    pub at: i64,
+    pub record: u32,
+    pub sentence: Sentence,
+}
+
+/// As many as a dashboard shows.
+const RECENT: usize = 5;
 
 /// An agent of the engine. Several nodes may be one agent's work in turn.
 #[derive(Debug)]
@@ -88,6 +102,7 @@ impl Fold {
             directive: None,
             stale: Vec::new(),
             ended: None,
+            recent: VecDeque::with_capacity(RECENT),
             by_id: HashMap::with_capacity(spec.plan.nodes.len()),
             nodes: Vec::with_capacity(spec.plan.nodes.len()),
             agents: Vec::new(),
@@ -150,6 +165,10 @@ impl Fold {
                 record.heard = true;
                 record.progress = cut_to(&sentence.words.en, 60).into();
             });
+            if self.recent.len() == RECENT {
+                self.recent.pop_front();
+            }
+            self.recent.push_back(Recent { seq: event.seq, at: clock, record, sentence });
         }
     }
 

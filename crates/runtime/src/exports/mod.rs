@@ -13,6 +13,7 @@ mod graph;
 mod lines;
 mod moment;
 mod name;
+mod overlook;
 mod pointer;
 mod rebuild;
 mod record;
@@ -31,6 +32,7 @@ pub use foreign::{
 };
 pub use moment::timestamp;
 pub use name::{agent_dir, agent_of_dir};
+pub(crate) use overlook::{Overlooked, overlook, read_end, read_whole};
 pub use pointer::{point_at, pointed_at};
 pub use rebuild::{Compared, Rebuilt, compare, rebuild};
 pub use status::{Action, AgentWord, MessageType, RunWord};
