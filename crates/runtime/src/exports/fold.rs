@@ -8,7 +8,9 @@ use super::lines::{self, Directive};
 use super::record::{Around, Record, Stage};
 use super::sentence::{self, Sentence, cut, cut_to};
 use super::status::RunWord;
-use fugato_engine::{AfterFailure, Asked, Event, EventKind, Outcome, RunSpec, Target, Verb, Verdict, Work};
+use fugato_engine::{
+    AfterFailure, Asked, Event, EventKind, MessageKind, Outcome, RunSpec, Target, Verb, Verdict, Work,
+};
 use fugato_model::Words;
 use serde_json::value::RawValue;
 use std::collections::{HashMap, VecDeque};
@@ -219,7 +221,9 @@ impl Fold {
             EventKind::AgentStopped { agent, verdict } => self.stopped(*agent, verdict),
             EventKind::InputRequested { about, .. } => self.asked(*about),
             EventKind::InputAnswered { question, .. } => self.answered(*question),
-            EventKind::MessageSent { to, from, text } => self.message(event.seq, *to, from, text, append),
+            EventKind::MessageSent { to, from, text, kind } => {
+                self.message(event.seq, *to, from, text, *kind, append);
+            }
             EventKind::DirectiveRecorded { generation, verb, target, text } => {
                 let directive = Directive::new(*generation, *verb, target, text.as_deref());
                 append(Log::Control, lines::directive(event.seq, now, event.by, &directive));
@@ -230,10 +234,31 @@ impl Fold {
                 let Some(record) = self.record_of(*agent) else { return };
                 self.with(record, |record| record.acked = record.acked.max(*generation));
                 let id = self.id_of(record);
-                append(Log::Control, lines::applied(event.seq, now, *generation, &id));
+                append(Log::Control, lines::receipt(event.seq, now, *generation, &id, "applied"));
             }
-            EventKind::DirectiveRefused { generation, reason } => {
-                append(Log::Control, lines::refused(event.seq, now, *generation, reason));
+            EventKind::DirectiveDelivered { generation, agent } => {
+                let Some(record) = self.record_of(*agent) else { return };
+                let id = self.id_of(record);
+                append(Log::Control, lines::receipt(event.seq, now, *generation, &id, "delivered"));
+            }
+            EventKind::DirectiveExpired { generation, agent } => {
+                let Some(record) = self.record_of(*agent) else { return };
+                let id = self.id_of(record);
+                append(Log::Control, lines::receipt(event.seq, now, *generation, &id, "expired"));
+            }
+            EventKind::DirectiveHeld { generation, node } => {
+                let Some(record) = self.node_record(*node) else { return };
+                self.with(record, |record| record.acked = record.acked.max(*generation));
+                let id = self.id_of(record);
+                append(Log::Control, lines::receipt(event.seq, now, *generation, &id, "applied"));
+            }
+            EventKind::DirectiveRefused { generation, reason, verb, target, text } => {
+                self.generation = *generation;
+                self.verbs.push(verb.unwrap_or(Verb::Pause));
+                let directive = verb
+                    .zip(target.as_ref())
+                    .map(|(verb, target)| Directive::new(*generation, verb, target, text.as_deref()));
+                append(Log::Control, lines::refused(event.seq, now, *generation, reason, directive.as_ref()));
             }
             EventKind::RunEnded { outcome, reason, .. } => {
                 self.ended = Some((*outcome, reason.clone(), now));
@@ -248,8 +273,21 @@ impl Fold {
             EventKind::NodeRestarted { node } => {
                 self.with_node(*node, |record| record.stage = Stage::Pending);
             }
+            EventKind::ModelRequested { agent, .. } => {
+                // It sees its inbox now.
+                if let Some(record) = self.record_of(*agent) {
+                    self.with(record, |record| record.unread = 0);
+                }
+            }
+            EventKind::AgentRestarted { agent } => {
+                let Some(record) = self.record_of(*agent) else { return };
+                let was_paused = self.records.get(record as usize).is_some_and(|record| record.paused);
+                self.paused -= u32::from(was_paused).min(self.paused);
+                self.with(record, |record| (record.paused, record.questions) = (false, 0));
+            }
             EventKind::RunCreated { .. }
             | EventKind::RunRecovered { .. }
+            | EventKind::ForeignSkipped { .. }
             | EventKind::NodeUncertain { .. }
             | EventKind::NodeWarned { .. }
             | EventKind::NodePrinted { .. }
@@ -263,7 +301,6 @@ impl Fold {
             | EventKind::SkillUsed { .. }
             | EventKind::TimerFired { .. }
             | EventKind::ModelRetried { .. }
-            | EventKind::ModelRequested { .. }
             | EventKind::ModelAnswered { .. }
             | EventKind::ModelFailed { .. }
             | EventKind::ToolRequested { .. }
@@ -310,22 +347,36 @@ impl Fold {
         }
     }
 
-    fn message(&mut self, seq: u64, to: u32, from: &str, text: &str, append: &mut dyn FnMut(Log, Vec<u8>)) {
+    fn message(
+        &mut self,
+        seq: u64,
+        to: u32,
+        from: &str,
+        text: &str,
+        kind: Option<MessageKind>,
+        append: &mut dyn FnMut(Log, Vec<u8>),
+    ) {
         let Some(record) = self.record_of(to) else { return };
         let to = self.id_of(record);
         // A redirect reaches its agent as a message, wrapped in words for the model; programs get the instruction alone.
+        // Logs from before messages had kinds say it by what came before.
         let acked = self.records.get(record as usize).map_or(0, |record| record.acked);
+        let is_redirect = |newest: &&Directive| match kind {
+            Some(kind) => kind == MessageKind::Redirect,
+            None => newest.verb == Verb::Redirect && newest.generation > acked && from == "user",
+        };
         let instruction = self
             .directive
             .as_ref()
-            .filter(|newest| newest.verb == Verb::Redirect && newest.generation > acked && from == "user")
+            .filter(is_redirect)
             .map(|newest| newest.message.as_str())
             .filter(|instruction| text.ends_with(instruction));
-        let line = lines::message(seq, self.clock, from, &to, text, instruction);
+        let line = lines::message(seq, self.clock, from, &to, text, instruction, kind);
         if let Some(sender) = self.by_id.get(from) {
             append(Log::Outbox(*sender), line.clone());
         }
         append(Log::Inbox(record), line);
+        self.with(record, |record| record.unread += 1);
     }
 
     fn directed(&mut self, generation: u64, verb: Verb, target: &Target) {
@@ -340,13 +391,16 @@ impl Fold {
         let records: Vec<u32> = match target {
             Target::All => {
                 self.held = paused;
-                self.agents.iter().filter(|agent| agent.live).map(|agent| agent.record).collect()
+                let live = self.agents.iter().filter(|agent| agent.live).map(|agent| agent.record);
+                // Who has not started is held by its own name only, and let go with everybody.
+                let waits = |(_, record): &(u32, &Record)| record.stage == Stage::Pending && record.paused;
+                let waiting = (0u32..).zip(&self.records).filter(waits).map(|(at, _)| at);
+                if paused { live.collect() } else { live.chain(waiting).collect() }
             }
             Target::Agent(path) => {
-                let works = |record: &u32| {
-                    self.records.get(*record as usize).is_some_and(|record| record.stage == Stage::Working)
-                };
-                self.by_id.get(&path.0).copied().filter(works).into_iter().collect()
+                let goes_on =
+                    |record: &u32| self.records.get(*record as usize).is_some_and(|record| !record.is_over());
+                self.by_id.get(&path.0).copied().filter(goes_on).into_iter().collect()
             }
         };
         for record in records {
@@ -368,9 +422,22 @@ impl Fold {
             (Some((Outcome::Aborted, reason, _)), _) => (RunWord::Aborted, Some(reason)),
             // It waits for a larger budget, and `resume` continues it.
             (Some((Outcome::BudgetExhausted, reason, _)), _) => (RunWord::Interrupted, Some(reason)),
-            (None, _) if self.held || self.paused > 0 => (RunWord::Paused, None),
+            (None, _) if self.is_paused() => (RunWord::Paused, None),
             (None, Owner::Gone) if !self.waits_for_a_person() => (RunWord::Interrupted, None),
             (None, _) => (RunWord::Running, None),
+        }
+    }
+
+    /// Nobody works, because somebody said so.
+    fn is_paused(&self) -> bool {
+        let at_work = |record: &Record| record.stage == Stage::Working && !record.paused;
+        let is_live = |agent: &Agent| {
+            agent.live && self.records.get(agent.record as usize).is_some_and(|record| !record.paused)
+        };
+        match (self.held, self.paused) {
+            (true, _) => !self.agents.iter().any(is_live),
+            (false, 0) => false,
+            (false, _) => !self.records.iter().any(at_work),
         }
     }
 
@@ -413,6 +480,7 @@ impl Fold {
             | EventKind::NodeFailed { node, .. }
             | EventKind::NodeWarned { node, .. }
             | EventKind::NodePrinted { node, .. }
+            | EventKind::DirectiveHeld { node, .. }
             | EventKind::NodeRestarted { node }
             | EventKind::NodeUncertain { node } => self.node_record(*node),
             EventKind::AgentStarted { agent, .. } | EventKind::AgentQueued { agent, .. } => {
@@ -422,6 +490,7 @@ impl Fold {
             | EventKind::AgentWaiting { agent }
             | EventKind::AgentHosted { agent, .. }
             | EventKind::AgentInterrupted { agent, .. }
+            | EventKind::AgentRestarted { agent }
             | EventKind::AgentActed { agent, .. }
             | EventKind::ModelRequested { agent, .. }
             | EventKind::ModelAnswered { agent, .. }
@@ -435,6 +504,7 @@ impl Fold {
             | EventKind::RepairAsked { agent, .. }
             | EventKind::SkillUsed { agent, .. }
             | EventKind::DirectiveApplied { agent, .. }
+            | EventKind::DirectiveExpired { agent, .. }
             | EventKind::MessageSent { to: agent, .. } => self.record_of(*agent),
             EventKind::InputRequested { .. } => self.questions.last().and_then(|asker| asker.agent),
             EventKind::InputAnswered { question, .. } => {
@@ -445,7 +515,9 @@ impl Fold {
             | EventKind::LimitsRaised { .. }
             | EventKind::TimerFired { .. }
             | EventKind::RunEnded { .. }
+            | EventKind::ForeignSkipped { .. }
             | EventKind::DirectiveRecorded { .. }
+            | EventKind::DirectiveDelivered { .. }
             | EventKind::DirectiveRefused { .. } => None,
         };
         record.filter(|record| self.records.get(*record as usize).is_some_and(|record| record.speaks))

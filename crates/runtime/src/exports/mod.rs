@@ -34,5 +34,6 @@ pub use moment::timestamp;
 pub use name::{agent_dir, agent_of_dir};
 pub(crate) use overlook::{Overlooked, overlook, read_end, read_whole};
 pub use pointer::{point_at, pointed_at};
+pub(crate) use rebuild::renew;
 pub use rebuild::{Compared, Rebuilt, compare, rebuild};
 pub use status::{Action, AgentWord, MessageType, RunWord};

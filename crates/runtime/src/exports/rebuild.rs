@@ -58,6 +58,15 @@ pub fn rebuild(state: &Path) -> Result<Rebuilt, StoreError> {
     Ok(sum)
 }
 
+/// Brings the files of one run that nobody works on to the end of its log.
+pub(crate) fn renew(state: &Path, run: &str) -> Result<(), StoreError> {
+    let Some(reader) = Reader::open(state)? else { return Ok(()) };
+    match one(&reader, state, run, Owner::Gone) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(StoreError::Io { path: state.join("runs").join(run), detail: error.to_string() }),
+    }
+}
+
 /// How the exports compare with the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compared {

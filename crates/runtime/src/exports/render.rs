@@ -115,6 +115,7 @@ pub(super) fn status_json(fold: &Fold, record: &Record, owner: Owner) -> Vec<u8>
         progress: &'a str,
         last_heartbeat: Option<String>,
         acked_generation: u64,
+        unread: u64,
     }
     document(&Document {
         agent_id: &record.id,
@@ -123,6 +124,7 @@ pub(super) fn status_json(fold: &Fold, record: &Record, owner: Owner) -> Vec<u8>
         progress: &record.progress,
         last_heartbeat: record.heartbeat.map(timestamp),
         acked_generation: record.acked,
+        unread: record.unread,
     })
 }
 

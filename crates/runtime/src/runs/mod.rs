@@ -27,6 +27,7 @@ mod start;
 mod streams;
 #[cfg(test)]
 mod test_bed;
+mod unowned;
 mod washing;
 
 pub use commands::{CommandError, command};

@@ -90,6 +90,15 @@ pub struct Session {
     tasks: JoinSet<Performed>,
     under_way: HashMap<EffectKey, CancellationToken>,
     live: (mpsc::UnboundedSender<Notice>, mpsc::UnboundedReceiver<Notice>),
+    when_paused: WhenPaused,
+}
+
+/// What a session does when everybody is paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WhenPaused {
+    End,
+    /// Whoever resumes an agent from elsewhere finds somebody who works on the run.
+    Stay,
 }
 
 /// An input, and who waits for what becomes of it.
@@ -193,6 +202,8 @@ impl Session {
         }
         let epoch = lease.epoch;
         let mut session = Self::new(run, store, lease, world, watcher);
+        // What was said while nobody worked on it comes first.
+        session.hear()?;
         session.queue.push_back(Input::Recover { epoch }.into());
         Ok(session)
     }
@@ -222,11 +233,17 @@ impl Session {
             tasks: JoinSet::new(),
             under_way: HashMap::new(),
             live,
+            when_paused: WhenPaused::End,
         }
     }
 
     pub fn run(&self) -> &Run {
         &self.run
+    }
+
+    /// From now on the session waits while everybody is paused, instead of ending.
+    pub fn stay_while_paused(&mut self) {
+        self.when_paused = WhenPaused::Stay;
     }
 
     /// Puts an input before the first turn: an answer, a raised limit.
@@ -355,10 +372,18 @@ impl Session {
                     washing::input(&redactor, &mut input);
                 }
                 let is_unknown = matches!((&input, &asked_by), (Input::Go, AskedBy::Command(_)));
+                let now = self.clock.now();
+                let directive = match &input {
+                    Input::Direct { verb, target, text } => Some((*verb, target.clone(), text.clone())),
+                    _ => None,
+                };
                 let decided = match is_unknown {
                     true => Err(Refusal { words: words!("unknown command", "未知命令") }),
-                    false => self.run.decide(input, self.clock.now()),
+                    false => self.run.decide(input, now),
                 };
+                if let (Some((verb, target, text)), Err(refusal)) = (directive, &decided) {
+                    events.extend(self.run.refused(verb, target, text, refusal, now));
+                }
                 let decided = decided.map(|new| events.extend(new));
                 match asked_by {
                     AskedBy::Nobody => {}
@@ -462,7 +487,8 @@ impl Session {
         if self.run.open_questions().next().is_some() {
             return Some(End::AwaitingInput);
         }
-        (self.run.status() == "paused").then_some(End::Paused)
+        let is_paused = self.run.status() == "paused";
+        (is_paused && self.when_paused == WhenPaused::End).then_some(End::Paused)
     }
 
     /// Lists show why a run stands still that nobody paused. There is space kept aside for this.
@@ -541,7 +567,7 @@ fn broken(key: EffectKey) -> Performed {
 /// A lease is judged by its owner's life, not by time; renewing keeps the age that people see honest.
 const RENEW: Duration = Duration::from_secs(10);
 
-fn status_of(run: &Run) -> RunStatus {
+pub(super) fn status_of(run: &Run) -> RunStatus {
     match run.status() {
         "complete" => RunStatus::Complete,
         "failed" => RunStatus::Failed,

@@ -114,7 +114,7 @@ fn a_terminal_gets_aligned_columns_also_where_chinese_is_two_cells_wide() {
 
 #[test]
 fn whatever_the_size_there_are_at_most_29_lines_and_all_agents_are_accounted_for() {
-    let changes = super::super::changes::Changes::default();
+    let changes = Changes::default();
     for (running, done, edges) in [(0, 0, 0), (3, 10, 0), (40, 0, 3), (2, 500, 60), (30, 30, 30), (0, 29, 29)]
     {
         let mut view = four();
