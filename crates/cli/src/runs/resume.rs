@@ -37,7 +37,7 @@ pub fn run(args: &ResumeArgs, app: &mut App) -> Outcome {
             Err(_) => go_on(named, &args.how, app),
         };
     };
-    let is_agent = |told: &Told| target == "all" || told.view.agents.iter().any(|agent| agent.id == target);
+    let is_agent = |told: &Told| told.target(target).is_ok();
     let told = told(named, app);
     match (&told, named) {
         (Ok(told), _) if is_agent(told) => return let_go(target, Some(&told.row.id), app),

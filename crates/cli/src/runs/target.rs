@@ -51,6 +51,11 @@ impl Told {
         if known().any(|id| id == name) {
             return Ok(Target::Agent(AgentPath::new(name)));
         }
+        // `builder` is enough where only one agent is called so, in whatever phase.
+        let mut called = known().filter(|id| id.rsplit_once('/').is_some_and(|(_, last)| last == name));
+        if let (Some(only), None) = (called.next(), called.next()) {
+            return Ok(Target::Agent(AgentPath::new(only)));
+        }
         let list = known().take(MOST_NAMED).collect::<Vec<_>>().join(", ");
         let more = known().count().saturating_sub(MOST_NAMED);
         let list = if more > 0 { format!("{list}, +{more}") } else { list };

@@ -117,7 +117,7 @@ pub(super) fn one(
         .prefix(TEMPORARY)
         .tempdir_in(&target)
         .map_err(|error| ExportError::at(&target, error))?;
-    Writer::new(run, Files::stage(stage.path())).pass(reader, owner)?;
+    Writer::new(run, Files::stage(stage.path())).pass(reader, owner, None)?;
     let mut install = Install::default();
     install.directory(stage.path(), &target)?;
     Ok((install.intact, install.restored))

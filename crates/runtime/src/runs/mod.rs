@@ -13,6 +13,7 @@ mod corpus_tests;
 mod executor;
 #[cfg(test)]
 mod fault_tests;
+mod foreign;
 mod import;
 mod journal;
 mod kinds;

@@ -2,6 +2,7 @@
 
 use super::clock::Clock;
 use super::commands::{LOOK, write_answer};
+use super::foreign;
 use super::journal::{self, JournalError};
 use super::perform::{Performed, World};
 use super::washing;
@@ -114,6 +115,8 @@ enum AskedBy {
     Here(oneshot::Sender<Result<(), Refusal>>),
     /// Another process, by the number of its command.
     Command(i64),
+    /// Another program, through a file of the run: it waits for nothing, so a refusal is said in the log.
+    File(i64, String),
 }
 
 impl From<Input> for Queued {
@@ -217,9 +220,11 @@ impl Session {
         let live = mpsc::unbounded_channel();
         let warnings = live.0.clone();
         let agents = run.spec.plan.nodes.len();
-        let exporter = Exporter::start(store.dir(), &run.spec.id, agents, move |words| {
+        let warn = move |words| {
             let _ = warnings.send(Notice::Warning(words));
-        });
+        };
+        let import = foreign::importer(store.clone(), &run.spec.id);
+        let exporter = Exporter::listen(store.dir(), &run.spec.id, agents, warn, import);
         Self {
             clock: Clock::start(run.last_at()),
             commands: Commands::default(),
@@ -350,7 +355,10 @@ impl Session {
         }
         for waiting in reader.commands(&self.run.spec.id, self.commands.taken)? {
             self.commands.taken = waiting.id;
-            let asked_by = AskedBy::Command(waiting.id);
+            let asked_by = match foreign::file_of(&waiting.body) {
+                Some(file) => AskedBy::File(waiting.id, file),
+                None => AskedBy::Command(waiting.id),
+            };
             let queued = match serde_json::from_str::<Command>(&waiting.body) {
                 Ok(command) => Queued { input: command.into(), asked_by },
                 // Of a later version: refused with its words, because nobody may wait for ever.
@@ -371,12 +379,14 @@ impl Session {
                 if let Some(redactor) = self.store.redactor() {
                     washing::input(&redactor, &mut input);
                 }
-                let is_unknown = matches!((&input, &asked_by), (Input::Go, AskedBy::Command(_)));
+                let is_unknown =
+                    matches!((&input, &asked_by), (Input::Go, AskedBy::Command(_) | AskedBy::File(..)));
                 let now = self.clock.now();
                 let directive = match &input {
                     Input::Direct { verb, target, text } => Some((*verb, target.clone(), text.clone())),
                     _ => None,
                 };
+                let is_directive = directive.is_some();
                 let decided = match is_unknown {
                     true => Err(Refusal { words: words!("unknown command", "未知命令") }),
                     false => self.run.decide(input, now),
@@ -390,6 +400,13 @@ impl Session {
                     AskedBy::Caller => refused = refused.or(decided.err()),
                     AskedBy::Here(reply) => replies.push((reply, decided)),
                     AskedBy::Command(id) => answers.push((id, write_answer(&decided))),
+                    AskedBy::File(id, file) => {
+                        if let (Err(refusal), false) = (&decided, is_directive) {
+                            let skipped = Input::Skipped { file, problem: refusal.words.clone() };
+                            events.extend(self.run.decide(skipped, now).unwrap_or_default());
+                        }
+                        answers.push((id, write_answer(&decided)));
+                    }
                 }
             }
             self.commit(events, answers).await?;

@@ -2,6 +2,7 @@
 
 mod content;
 mod damage;
+mod intake;
 mod killed;
 mod live;
 
@@ -132,7 +133,7 @@ pub fn append(store: &Store, run: &str, events: &[Event]) {
 pub fn export(state: &Path, run: &str, owner: Owner) {
     let reader = Reader::open(state).unwrap().unwrap();
     let mut writer = Writer::new(run, Files::open(&state.join("runs").join(run)).unwrap());
-    writer.pass(&reader, owner).unwrap();
+    writer.pass(&reader, owner, None).unwrap();
     writer.sync();
 }
 
@@ -162,6 +163,6 @@ pub fn tree(dir: &Path) -> BTreeMap<String, String> {
 pub fn expected(state: &Path, run: &str, owner: Owner) -> BTreeMap<String, String> {
     let fresh = tempfile::tempdir().unwrap();
     let reader = Reader::open(state).unwrap().unwrap();
-    Writer::new(run, Files::stage(fresh.path())).pass(&reader, owner).unwrap();
+    Writer::new(run, Files::stage(fresh.path())).pass(&reader, owner, None).unwrap();
     tree(fresh.path())
 }
