@@ -63,6 +63,7 @@ pub fn lines(view: &Overview, changes: Option<&Changes>, now: i64, layout: &Layo
         fit(&mut folding, view, &chains, changes, most);
     }
     let mut lines = head(view, now, layout);
+    let now = view.until(now);
     let gap = |lines: &mut Vec<String>| {
         if folding.blank {
             lines.push(String::new());
@@ -265,7 +266,7 @@ fn interventions(view: &Overview, shown: usize, layout: &Layout) -> Vec<String> 
     if view.interventions.is_empty() {
         return vec![words!("none", "无").in_lang(layout.lang).to_owned()];
     }
-    let told = view.interventions.iter().take(shown).map(|one| intervention(one, layout));
+    let told = view.interventions.iter().take(shown).map(|one| intervention_line(one, layout));
     let mut lines: Vec<String> = told.collect();
     if let Some(more @ 1..) = view.interventions.len().checked_sub(shown) {
         lines.push(format!("+{more} more"));
@@ -273,7 +274,8 @@ fn interventions(view: &Overview, shown: usize, layout: &Layout) -> Vec<String> 
     lines
 }
 
-fn intervention(told: &Intervention, layout: &Layout) -> String {
+/// A directive and how far it has come.
+pub fn intervention_line(told: &Intervention, layout: &Layout) -> String {
     let number = told.generation.map_or_else(|| "-".to_owned(), |number| number.to_string());
     let (action, target) = (plain(&told.action), plain(&told.target));
     let message = match told.message.as_str() {

@@ -19,7 +19,7 @@ pub fn document(view: &Overview, now: i64, lang: Lang) -> Value {
         "generation": view.generation,
         "active": view.is_running(),
         "total": view.agents.len(),
-        "agents": view.agents.iter().map(|one| agent(one, now, lang)).collect::<Vec<_>>(),
+        "agents": view.agents.iter().map(|one| agent(one, view.until(now), lang)).collect::<Vec<_>>(),
         "dependencies": view.dependencies,
         "events": view.events.iter().map(|one| event(one, lang)).collect::<Vec<_>>(),
         "interventions": view.interventions.iter().map(|one| intervention(one, lang)).collect::<Vec<_>>(),

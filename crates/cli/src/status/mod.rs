@@ -6,8 +6,8 @@ mod document;
 mod graph;
 mod watching;
 
-pub use dashboard::{Layout, lines};
-pub use document::document;
+pub use dashboard::{Layout, intervention_line, lines};
+pub use document::{document, intervention};
 
 use crate::app::App;
 use crate::error::{CliError, Outcome};

@@ -71,7 +71,13 @@ fn for_node(run: &Run, verb: Verb, path: &AgentPath, node: u32) -> Result<(), Re
             "`{path}` may or may not have taken effect: answer its question first",
             "`{path}` 是否已生效尚不确定：请先回答它的问题"
         )),
-        _ => refuse(words!("`{path}` has finished", "`{path}` 已结束")),
+        _ => {
+            let (en, zh) = match status {
+                Some(NodeStatus::Done) => ("done", "完成"),
+                _ => ("failed", "失败"),
+            };
+            refuse(words!("`{path}` has finished ({en})", "`{path}` 已结束（{zh}）"))
+        }
     }
 }
 

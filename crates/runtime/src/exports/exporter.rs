@@ -66,6 +66,8 @@ impl Exporter {
             warn: Some(warn),
             import,
             intake: None,
+            owner: Owner::Gone,
+            beaten: Instant::now(),
         };
         // Without a thread there are no exports, as with a disk that cannot be written; the run does not need them.
         let thread =
@@ -168,7 +170,13 @@ struct Work {
     /// Until the files are open; then the intake has it.
     import: Option<Import>,
     intake: Option<Intake>,
+    /// As the files show it.
+    owner: Owner,
+    beaten: Instant,
 }
+
+/// How often agents at work are said to be alive although nothing is heard of them.
+const BEAT: Duration = Duration::from_secs(10);
 
 type Warn = Box<dyn FnOnce(Words) + Send>;
 
@@ -210,6 +218,7 @@ impl Work {
             {
                 warn(error.words());
             }
+            self.owner = owner;
             if owner == Owner::Here {
                 // Without it the run goes on, deaf to its files.
                 let _ = self.listen();
@@ -255,8 +264,13 @@ impl Work {
         Order { owner, fresh, settle, closing: asked.closing }
     }
 
-    /// Takes what others wrote.
+    /// Takes what others wrote, and now and then gives a sign of life.
     fn look(&mut self) {
+        if self.owner == Owner::Here && self.beaten.elapsed() >= BEAT {
+            self.beaten = Instant::now();
+            // What cannot be written now is tried with the next pass, which says so.
+            let _ = self.open.as_mut().map(|writer| writer.beat(crate::runs::wall_clock()));
+        }
         if let (Some(writer), Some(intake)) = (&self.open, &mut self.intake)
             && !writer.is_over()
         {

@@ -50,6 +50,8 @@ pub(super) struct Fold {
     pub ended: Option<(Outcome, Words, i64)>,
     /// The newest sentences of all agents, oldest first.
     pub recent: VecDeque<Recent>,
+    /// When the owner last said that everybody at work still is.
+    pub beat: i64,
     by_id: HashMap<Arc<str>, u32>,
     /// Record of each node; joints have none.
     nodes: Vec<Option<u32>>,
@@ -105,6 +107,7 @@ impl Fold {
             stale: Vec::new(),
             ended: None,
             recent: VecDeque::with_capacity(RECENT),
+            beat: 0,
             by_id: HashMap::with_capacity(spec.plan.nodes.len()),
             nodes: Vec::with_capacity(spec.plan.nodes.len()),
             agents: Vec::new(),
@@ -454,6 +457,14 @@ impl Fold {
         let at_work = |record: &Record| record.stage == Stage::Working;
         let mut working = self.records.iter().filter(|record| at_work(record)).peekable();
         working.peek().is_some() && working.all(|record| record.questions > 0)
+    }
+
+    /// Whoever is at work is still at work, though nothing was heard of it.
+    pub fn beat(&mut self, now: i64) {
+        self.beat = now;
+        let at_work = |(_, record): &(u32, &Record)| record.stage == Stage::Working;
+        let working: Vec<u32> = (0u32..).zip(&self.records).filter(at_work).map(|(at, _)| at).collect();
+        working.into_iter().for_each(|record| self.with(record, |_| {}));
     }
 
     /// Every agent that has not ended looks different now.

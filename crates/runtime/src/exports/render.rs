@@ -3,7 +3,7 @@
 use super::fold::{Fold, Owner, Recent};
 use super::lines::Directive;
 use super::moment::{Stamps, timestamp};
-use super::record::Record;
+use super::record::{Record, Stage};
 use super::status::{AgentWord, RunWord};
 use serde::Serialize;
 use serde::ser::{SerializeSeq as _, Serializer};
@@ -122,10 +122,16 @@ pub(super) fn status_json(fold: &Fold, record: &Record, owner: Owner) -> Vec<u8>
         status: record.shown(fold.around(owner)),
         phase: fold.phase_of(record),
         progress: &record.progress,
-        last_heartbeat: record.heartbeat.map(timestamp),
+        last_heartbeat: heartbeat(fold, record, owner).map(timestamp),
         acked_generation: record.acked,
         unread: record.unread,
     })
+}
+
+/// The last sign of life: of the agent, or of the owner on its behalf while a call of it takes its time.
+fn heartbeat(fold: &Fold, record: &Record, owner: Owner) -> Option<i64> {
+    let is_at_work = owner == Owner::Here && record.stage == Stage::Working;
+    record.heartbeat.map(|heard| if is_at_work { heard.max(fold.beat) } else { heard })
 }
 
 pub(super) fn control_json(directive: &Directive) -> Vec<u8> {

@@ -109,6 +109,14 @@ impl Writer {
         Some(self.write(taken, owner, intake))
     }
 
+    /// Says of everybody at work that they still are.
+    pub fn beat(&mut self, now: i64) -> Result<(), ExportError> {
+        if let Some(fold) = &mut self.fold {
+            fold.beat(now);
+        }
+        self.documents(Owner::Here, None)
+    }
+
     fn write(
         &mut self,
         read: Result<(), WriteError>,

@@ -31,6 +31,7 @@ mod test_bed;
 mod unowned;
 mod washing;
 
+pub(crate) use clock::wall as wall_clock;
 pub use commands::{CommandError, command};
 pub use executor::Hosts;
 pub use import::{import, spool};

@@ -177,12 +177,16 @@ impl Overview {
         self.agents.iter().filter(|agent| agent.status == AgentWord::Running).count()
     }
 
-    /// Milliseconds since its start; a run that stands still stands where it was last heard of.
+    /// Up to when times are counted: a run that nobody works on stands where it was last heard of.
+    pub fn until(&self, now: i64) -> i64 {
+        match self.status {
+            RunWord::Running | RunWord::Paused => now,
+            _ => self.updated_at.unwrap_or(now),
+        }
+    }
+
+    /// Milliseconds since its start.
     pub fn elapsed(&self, now: i64) -> Option<i64> {
-        let until = match self.status {
-            RunWord::Running | RunWord::Paused => Some(now),
-            _ => self.updated_at,
-        };
-        self.started_at.map(|from| until.unwrap_or(now).saturating_sub(from).max(0))
+        self.started_at.map(|from| self.until(now).saturating_sub(from).max(0))
     }
 }
