@@ -16,6 +16,7 @@ mod place;
 mod server;
 mod shelf;
 mod skills;
+mod status;
 
 pub use figure::{Figure, Samples, Verdict, document, table};
 pub use place::{Bench, BenchError, Sizes};
@@ -37,6 +38,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario { name: "many", measure: many::measure },
     Scenario { name: "delegation", measure: delegation::measure },
     Scenario { name: "shelf", measure: shelf::measure },
+    Scenario { name: "status", measure: status::measure },
 ];
 
 /// What a process of this program may be besides the one that measures: one side of a scenario, alone in its process, so

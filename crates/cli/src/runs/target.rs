@@ -63,7 +63,12 @@ impl Told {
             "Agent '{name}' not found in active orchestration. Available agents: {list}",
             "当前编排中没有代理 '{name}'。可用的代理：{list}"
         ));
-        Err(match nearest(name, known()) {
+        // What was typed may be the beginning, or the last part, of what was meant.
+        let last = |id: &'_ str| id.rsplit_once('/').map_or(id.len(), |(_, last)| last.len());
+        let called = || known().map(|id| id.get(id.len() - last(id)..).unwrap_or(id));
+        let meant = |near: &str| known().find(|id| id.ends_with(near)).map(str::to_owned);
+        let near = nearest(name, known()).map(str::to_owned);
+        Err(match near.or_else(|| nearest(name, called()).and_then(meant)) {
             Some(near) => error.hint(words!("did you mean `{near}`?", "是否指 `{near}`？")),
             None => error,
         })

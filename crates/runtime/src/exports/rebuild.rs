@@ -62,7 +62,12 @@ pub fn rebuild(state: &Path) -> Result<Rebuilt, StoreError> {
 pub(crate) fn renew(state: &Path, run: &str) -> Result<(), StoreError> {
     let Some(reader) = Reader::open(state)? else { return Ok(()) };
     match one(&reader, state, run, Owner::Gone) {
-        Ok(_) => Ok(()),
+        Ok(_) => {
+            // Whoever died before its first pass never pointed to it.
+            let is_pointed = pointed_at(state).is_some();
+            let _ = (!is_pointed).then(|| point_at(state, run));
+            Ok(())
+        }
         Err(error) => Err(StoreError::Io { path: state.join("runs").join(run), detail: error.to_string() }),
     }
 }

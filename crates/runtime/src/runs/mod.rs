@@ -18,6 +18,8 @@ mod import;
 mod journal;
 mod kinds;
 mod moment;
+#[cfg(test)]
+mod order_tests;
 mod perform;
 mod recorded;
 mod rerun;
