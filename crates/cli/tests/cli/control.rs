@@ -317,7 +317,8 @@ fn a_message_has_a_kind_and_a_redirect_reaches_an_agent_that_was_about_to_end() 
     says(&env.run(["redirect", "builder", "改做", "标题"]).exits(0), "redirect", "builder");
     let told = status(&env);
     assert_eq!(told["interventions"][0]["state"], "delivered", "{told:#}");
-    let read = || std::fs::read_to_string(dir(&env).join("agents/build/builder/inbox.jsonl")).unwrap_or_default();
+    let read =
+        || std::fs::read_to_string(dir(&env).join("agents/build/builder/inbox.jsonl")).unwrap_or_default();
     until(&env, "both in the file", |_| read().lines().count() == 2);
     let inbox = read();
     let lines: Vec<Value> = inbox.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -23,7 +23,7 @@ mod sentence;
 mod status;
 mod tail;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod writer;
 
 pub use exporter::Exporter;

@@ -99,7 +99,8 @@ async fn many_processes_at_once_are_all_heard_in_one_order() {
     for output in talking.join().unwrap() {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "{text}");
-        let line = text.lines().find(|line| line.starts_with("taken")).unwrap().to_owned();
+        let (_, counted) = text.split_once("taken ").unwrap();
+        let line = counted.lines().next().unwrap();
         let counts: Vec<u64> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
         (taken, refused) = (taken + counts[0], refused + counts[1]);
     }
@@ -120,7 +121,7 @@ async fn many_processes_at_once_are_all_heard_in_one_order() {
                 order.push(*generation);
             }
             EventKind::DirectiveDelivered { generation, agent } => {
-                drop(open.insert((*generation, *agent), "delivered"))
+                open.insert((*generation, *agent), "delivered");
             }
             EventKind::DirectiveApplied { generation, agent } => {
                 open.remove(&(*generation, *agent));

@@ -146,7 +146,7 @@ fn from_files(
     Ok(Some(gather(&dir, bytes, &own)))
 }
 
-fn gather(dir: &Path, run: Vec<u8>, own: &Own) -> Found {
+pub(super) fn gather(dir: &Path, run: Vec<u8>, own: &Own) -> Found {
     let is_finished = |status: &str| {
         matches!(
             status.into(),
