@@ -18,6 +18,7 @@ mod queue;
 mod server;
 mod shelf;
 mod skills;
+mod status;
 
 pub use figure::{Figure, Samples, Verdict, document, table};
 pub use place::{Bench, BenchError, Sizes};
@@ -41,6 +42,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario { name: "queue", measure: queue::measure },
     Scenario { name: "documents", measure: documents::measure },
     Scenario { name: "shelf", measure: shelf::measure },
+    Scenario { name: "status", measure: status::measure },
 ];
 
 /// What a process of this program may be besides the one that measures: one side of a scenario, alone in its process, so

@@ -20,6 +20,9 @@ pub fn run() -> Outcome {
             .env("FUGATO_RACE_TRIALS", cases.to_string())
             // Runs and stores killed with -9, commands cancelled: each is a process, so fewer.
             .env("FUGATO_KILLS", (cases / 500).max(12).to_string())
+            // Processes that speak to one run at once, and how much each says.
+            .env("FUGATO_TALKERS", "64")
+            .env("FUGATO_WORDS", (cases / 1000).clamp(25, 1000).to_string())
             .env("FUGATO_CANCEL_TRIALS", (cases / 1000).max(10).to_string())
             // Properties that take their number from proptest itself: slower ones, and of lesser promises.
             .env("PROPTEST_CASES", (cases / 10).max(1).to_string()),

@@ -64,8 +64,20 @@ pub enum Command {
     Go(crate::runs::GoArgs),
     /// Show what a skill would run, without asking any model
     Plan(crate::runs::PlanArgs),
-    /// Go on with a run that was interrupted
+    /// How the active run stands: its agents, who waits for whom, what happened last
+    Status(crate::status::StatusArgs),
+    /// Pause, resume, cancel or redirect agents of a run
+    Intervene(crate::runs::InterveneArgs),
+    /// Hold an agent, or everybody: nothing new is begun
+    Pause(crate::runs::PauseArgs),
+    /// Let a paused agent go on, or go on with a run that was interrupted
     Resume(crate::runs::ResumeArgs),
+    /// Stop an agent, or the whole run
+    Cancel(crate::runs::CancelArgs),
+    /// Give an agent another task
+    Redirect(crate::runs::RedirectArgs),
+    /// Have a node begin again, or an agent break off and go on
+    Restart(crate::runs::RestartArgs),
     /// Run a run again, whole or from one node or phase on
     Rerun(crate::runs::RerunArgs),
     /// Answer what a run asked

@@ -10,6 +10,7 @@ use fugato_engine::EventKind;
 use fugato_model::{Code, Exit};
 use fugato_runtime::config::{Config, SETTINGS};
 use fugato_runtime::store::{Reader, RunFilter, RunRow};
+use fugato_runtime::view;
 use fugato_runtime::{Places, discover, roots};
 use fugato_skill::profile::{Mode, Profile};
 use std::path::{Path, PathBuf};
@@ -115,6 +116,30 @@ fn store() -> Option<Reader> {
     let places = Places::current().ok()?;
     let dir = fugato_runtime::state_dir(&places, env_var("HARNESS_DIR").as_deref());
     Reader::open(&dir).ok().flatten()
+}
+
+/// Agents of the active run, and `all`.
+pub fn agents_of_run() -> Vec<CompletionCandidate> {
+    let Ok(places) = Places::current() else { return Vec::new() };
+    let dir = fugato_runtime::state_dir(&places, env_var("HARNESS_DIR").as_deref());
+    let view = || {
+        let reader = Reader::open(&dir).ok()??;
+        match view::active(&reader, &dir).ok()? {
+            view::Active::Run(row) => view::of_run(&dir, &reader, &row).ok(),
+            _ => None,
+        }
+    };
+    let agents = view().map(|view| view.agents).unwrap_or_default();
+    let described = agents.into_iter().map(|agent| {
+        let status = fugato_model::escape_for_terminal(agent.status.as_str()).into_owned();
+        CompletionCandidate::new(agent.id).help(Some(status.into()))
+    });
+    described.chain([CompletionCandidate::new("all")]).collect()
+}
+
+/// What can go on: agents of the active run, and runs.
+pub fn resumable() -> Vec<CompletionCandidate> {
+    agents_of_run().into_iter().chain(runs()).collect()
 }
 
 /// Kinds of agents of this place.

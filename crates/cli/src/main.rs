@@ -19,6 +19,7 @@ mod rebuild;
 mod render;
 mod runs;
 mod skill;
+mod status;
 mod usage;
 mod words_zh;
 
@@ -77,7 +78,13 @@ fn run(command: Option<Command>, app: &mut App) -> Outcome {
         Some(Command::Run(args)) => runs::start(&args, app),
         Some(Command::Go(args)) => runs::go(&args, app),
         Some(Command::Plan(args)) => runs::plan(&args, app),
+        Some(Command::Status(args)) => status::run(&args, app),
         Some(Command::Resume(args)) => runs::resume(&args, app),
+        Some(Command::Intervene(args)) => runs::intervene(&args, app),
+        Some(Command::Pause(args)) => runs::pause(&args, app),
+        Some(Command::Cancel(args)) => runs::cancel(&args, app),
+        Some(Command::Redirect(args)) => runs::redirect(&args, app),
+        Some(Command::Restart(args)) => runs::restart(&args, app),
         Some(Command::Rerun(args)) => runs::rerun(&args, app),
         Some(Command::Answer(args)) => runs::answer(&args, app),
         Some(Command::Send(args)) => runs::send(&args, app),

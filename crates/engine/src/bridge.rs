@@ -1,6 +1,8 @@
 //! The few functions of `skill` that decisions need, in the shapes decisions need them.
 
+use crate::agent::AgentState;
 use crate::event::Verdict;
+use fugato_model::chat::{Part, Role};
 use fugato_model::{RelPath, Words};
 use fugato_skill::interpolate::Template;
 use fugato_skill::phases::prompt;
@@ -77,6 +79,45 @@ pub fn from_submitted(value: Value, output: Option<&str>) -> Result<(Value, Vec<
     outcome::from_submitted(value, output.as_ref())
         .map(|parsed| (parsed.value, parsed.warnings))
         .map_err(|failure| failure.message)
+}
+
+/// What an agent that is begun again had said, done and found, for whoever begins in its place.
+pub fn so_far(state: &AgentState) -> String {
+    // The first message is the task, which the next one has anyway.
+    let parts = state
+        .messages
+        .iter()
+        .skip(1)
+        .flat_map(|message| message.parts.iter().map(|part| (message.role, part)));
+    let lines = parts.filter_map(|(role, part)| match part {
+        Part::Text { text } if role == Role::Assistant => Some(format!("You said: {}", head(text))),
+        Part::Text { text } => Some(format!("You were told: {}", head(text))),
+        Part::ToolCall(call) => {
+            Some(format!("You called {} {}", call.name, head(&call.arguments.to_string())))
+        }
+        Part::ToolResult(result) => Some(format!("It gave: {}", head(&result.content))),
+        Part::Reasoning { .. } | Part::Image { .. } => None,
+    });
+    let lines: Vec<String> = lines.collect();
+    let newest = lines.get(lines.len().saturating_sub(KEPT_LINES)..).unwrap_or_default();
+    if newest.is_empty() {
+        return String::new();
+    }
+    format!(
+        "\n\n## An earlier attempt\n\nThe operator had this task begin again. What the attempt before did, oldest \
+         first; look before you repeat anything:\n\n- {}\n",
+        newest.join("\n- ")
+    )
+}
+
+/// Of an earlier attempt: enough to go on from, far less than a context.
+const KEPT_LINES: usize = 40;
+const KEPT_CHARS: usize = 400;
+
+fn head(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let cut: String = line.chars().take(KEPT_CHARS).collect();
+    if cut.len() < line.len() { format!("{cut}…") } else { cut }
 }
 
 /// The seed's prompt of a subagent.

@@ -278,6 +278,9 @@ pub enum EventKind {
     /// conversation goes on with the next step.
     #[serde(rename = "agent.interrupted")]
     AgentInterrupted { agent: u32, step: u32 },
+    /// The operator had it break off what it was doing and go on from there, with all it knows.
+    #[serde(rename = "agent.restarted")]
+    AgentRestarted { agent: u32 },
     /// The program that does its work has used a tool of its own.
     #[serde(rename = "agent.acted")]
     AgentActed { agent: u32, tool: String, arguments: Value, is_error: bool, head: String },
@@ -362,14 +365,56 @@ pub enum EventKind {
     InputAnswered { question: u32, answer: String },
 
     #[serde(rename = "message.sent")]
-    MessageSent { to: u32, from: String, text: String },
+    MessageSent {
+        to: u32,
+        from: String,
+        text: String,
+        /// `None`: a word of the engine, or of a log before messages had kinds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kind: Option<MessageKind>,
+    },
 
     #[serde(rename = "directive.recorded")]
     DirectiveRecorded { generation: u64, verb: Verb, target: Target, text: Option<String> },
     #[serde(rename = "directive.applied")]
     DirectiveApplied { generation: u64, agent: u32 },
+    /// It reached the agent, which acts on it at its next step.
+    #[serde(rename = "directive.delivered")]
+    DirectiveDelivered { generation: u64, agent: u32 },
+    /// The agent ended before it could act on it.
+    #[serde(rename = "directive.expired")]
+    DirectiveExpired { generation: u64, agent: u32 },
+    /// It took effect on a node that has no agent: one that has not started, or a script.
+    #[serde(rename = "directive.held")]
+    DirectiveHeld { generation: u64, node: u32 },
+    /// An illegal move. One event for the whole: nothing else came of it.
     #[serde(rename = "directive.refused")]
-    DirectiveRefused { generation: u64, reason: Words },
+    DirectiveRefused {
+        generation: u64,
+        reason: Words,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        verb: Option<Verb>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        target: Option<Target>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+    },
+
+    /// Another program wrote something to the run's files that could not be taken, and why.
+    #[serde(rename = "foreign.skipped")]
+    ForeignSkipped { file: String, problem: Words },
+}
+
+/// What a message is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MessageKind {
+    Handoff,
+    Question,
+    Blocked,
+    Result,
+    /// The operator's new instruction.
+    Redirect,
 }
 
 /// A tool call that an agent made.

@@ -1,7 +1,7 @@
 //! What can reach a run from outside: commands of people, outcomes of effects, a new owner.
 
 use crate::effect::EffectKey;
-use crate::event::{AgentPath, Target, Used, Verb};
+use crate::event::{AgentPath, MessageKind, Target, Used, Verb};
 use crate::limits::Limits;
 use fugato_model::chat::{Answer, Message, ModelFault};
 use fugato_model::{Digest, Words};
@@ -56,6 +56,12 @@ pub enum Input {
         to: Target,
         from: String,
         text: String,
+        kind: MessageKind,
+    },
+    /// Another program wrote something that cannot be taken.
+    Skipped {
+        file: String,
+        problem: Words,
     },
     Raise {
         limits: Limits,
@@ -82,10 +88,21 @@ pub enum Command {
         to: Target,
         from: String,
         text: String,
+        #[serde(default = "handoff")]
+        kind: MessageKind,
+    },
+    Skipped {
+        file: String,
+        problem: Words,
     },
     Raise {
         limits: Limits,
     },
+}
+
+/// What a message is that does not say.
+const fn handoff() -> MessageKind {
+    MessageKind::Handoff
 }
 
 impl From<Command> for Input {
@@ -93,7 +110,8 @@ impl From<Command> for Input {
         match command {
             Command::Direct { verb, target, text } => Self::Direct { verb, target, text },
             Command::Answer { question, answer } => Self::Answer { question, answer },
-            Command::Send { to, from, text } => Self::Send { to, from, text },
+            Command::Send { to, from, text, kind } => Self::Send { to, from, text, kind },
+            Command::Skipped { file, problem } => Self::Skipped { file, problem },
             Command::Raise { limits } => Self::Raise { limits },
         }
     }

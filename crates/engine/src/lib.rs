@@ -35,8 +35,8 @@ pub use agent_type::{
 pub use context::ContextSize;
 pub use effect::{Effect, EffectKey};
 pub use event::{
-    AfterFailure, AgentPath, Asked, By, CallRef, Delegated, EffectClass, Event, EventKind, Outcome, Purpose,
-    RunSpec, SkillPin, Target, Timer, Used, Verb, Verdict,
+    AfterFailure, AgentPath, Asked, By, CallRef, Delegated, EffectClass, Event, EventKind, MessageKind,
+    Outcome, Purpose, RunSpec, SkillPin, Target, Timer, Used, Verb, Verdict,
 };
 pub use input::{Command, Completion, Input, Refusal};
 pub use limits::{Limits, Rate, Reserve, Spent};

@@ -4,6 +4,7 @@
 
 mod agents;
 mod delegation;
+mod directives;
 mod effects;
 mod memory;
 mod nodes;
@@ -11,13 +12,14 @@ mod questions;
 
 use crate::agent::{AgentState, Turn};
 use crate::effect::{Effect, EffectKey};
-use crate::event::{AgentPath, Asked, Event, EventKind, Outcome, RunSpec, Target, Verb};
+use crate::event::{AgentPath, Asked, Event, EventKind, Outcome, RunSpec};
 use crate::limits::{Reserve, Spent};
 use crate::plan::{PlanNode, Work};
 use crate::question::Wants;
 pub use delegation::Queued;
 pub(crate) use delegation::own_id;
 pub(crate) use delegation::wanted_type;
+pub(crate) use directives::Found;
 use fugato_model::{Digest, Words};
 pub use memory::KEPT_MS;
 pub(crate) use questions::permit;
@@ -77,8 +79,13 @@ pub struct Run {
     /// What was under way when a budget ran out: wanted again once it is raised.
     suspended: BTreeMap<EffectKey, Effect>,
     pub(crate) unended: u32,
-    /// Live agents that are paused.
+    /// Live agents, and those of them that are paused.
+    pub(crate) live: BTreeSet<u32>,
     pub(crate) paused: BTreeSet<u32>,
+    /// Nodes that may not start before they are resumed.
+    pub(crate) held_nodes: BTreeSet<u32>,
+    /// Directives that an agent has in its inbox and has not acted on.
+    pub(crate) undelivered: BTreeMap<u32, Vec<u64>>,
     open_questions: BTreeSet<u32>,
     // Ordered, so that the same log stops and starts things in the same order.
     wanted: BTreeMap<EffectKey, Effect>,
@@ -188,7 +195,10 @@ impl Run {
             working: 0,
             waiting: 0,
             unended: index(count),
+            live: BTreeSet::new(),
             paused: BTreeSet::new(),
+            held_nodes: BTreeSet::new(),
+            undelivered: BTreeMap::new(),
             open_questions: BTreeSet::new(),
             wanted: BTreeMap::new(),
             changes: Vec::new(),
@@ -224,8 +234,7 @@ impl Run {
             | EventKind::TimerFired { .. }
             | EventKind::ModelRetried { .. }
             | EventKind::AgentActed { .. }
-            | EventKind::DirectiveApplied { .. }
-            | EventKind::DirectiveRefused { .. } => {}
+            | EventKind::ForeignSkipped { .. } => {}
             EventKind::LimitsRaised { limits } => {
                 let mut spec = (*self.spec).clone();
                 spec.limits = limits.clone();
@@ -260,6 +269,7 @@ impl Run {
             EventKind::AgentStarted { .. }
             | EventKind::AgentHosted { .. }
             | EventKind::AgentInterrupted { .. }
+            | EventKind::AgentRestarted { .. }
             | EventKind::AgentWaiting { .. }
             | EventKind::AgentContinued { .. }
             | EventKind::AgentCompacted { .. }
@@ -286,15 +296,12 @@ impl Run {
                     }
                 });
             }
-            EventKind::DirectiveRecorded { generation, verb, target, .. } => {
-                self.generation = *generation;
-                match (verb, target) {
-                    (Verb::Pause, Target::All) => self.held = true,
-                    (Verb::Resume, Target::All) => self.held = false,
-                    _ => {}
-                }
-                self.pause_or_resume(*verb, target);
-            }
+            EventKind::DirectiveRecorded { .. }
+            | EventKind::DirectiveApplied { .. }
+            | EventKind::DirectiveDelivered { .. }
+            | EventKind::DirectiveExpired { .. }
+            | EventKind::DirectiveHeld { .. }
+            | EventKind::DirectiveRefused { .. } => self.fold_directive(&event.kind),
         }
     }
 

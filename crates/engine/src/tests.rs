@@ -1,6 +1,7 @@
 //! Given a plan and a world, when the world answers, then the log says what must be true. And the properties that hold
 //! for every plan, every order of outcomes and every crash.
 
+mod directives;
 mod simulation;
 
 use crate::*;

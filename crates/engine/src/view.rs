@@ -83,7 +83,7 @@ impl Run {
             Some((Outcome::Failed, ..)) => "failed",
             Some((Outcome::Aborted, ..)) => "aborted",
             Some((Outcome::BudgetExhausted, ..)) => "budget_exhausted",
-            None if self.held || !self.paused.is_empty() => "paused",
+            None if self.is_paused() => "paused",
             None if self.is_waiting_for_a_person() => "awaiting_input",
             None => "running",
         }

@@ -22,6 +22,7 @@ pub mod sandbox;
 mod state;
 pub mod store;
 pub mod tools;
+pub mod view;
 mod watch;
 
 pub use atomic::{ReplaceError, probe_writable, replace_unchanged, write_atomically, write_privately};

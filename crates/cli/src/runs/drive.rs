@@ -51,6 +51,7 @@ pub fn drive(
         let _inside = runtime.enter();
         open(watcher).map_err(|error| run_error(&error))?
     };
+    session.stay_while_paused();
     let mut follower = Follower::new(session.run(), *watching, app);
     loop {
         let end = runtime.block_on(work(&mut session, &told, &interrupts, &mut follower, app));

@@ -14,6 +14,7 @@ mod events;
 mod follower;
 mod go;
 mod history;
+mod intervene;
 mod listing;
 mod models;
 mod planning;
@@ -28,6 +29,7 @@ mod show;
 mod skills;
 mod start;
 mod summary;
+mod target;
 mod trace;
 mod variables;
 
@@ -37,6 +39,10 @@ pub use diff::{DiffArgs, run as diff};
 pub use events::{EventsArgs, run as show_events};
 pub use go::{GoArgs, run as go};
 pub use history::{CostArgs, cost};
+pub use intervene::{
+    CancelArgs, InterveneArgs, PauseArgs, RedirectArgs, RestartArgs, cancel, intervene, pause, redirect,
+    restart,
+};
 pub use listing::{RunsArgs, run as runs};
 pub use models::{models, web};
 pub use planning::{PlanArgs, run as plan};

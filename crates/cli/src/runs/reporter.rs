@@ -1,7 +1,7 @@
 //! The lines of a run: one per change of state, and the orchestrator's own when a skill says `debug: true`.
 
 use crate::printer::{Printer, paint, style};
-use fugato_engine::{AfterFailure, Event, EventKind, NodeStatus, Run, Verdict, Work};
+use fugato_engine::{AfterFailure, Event, EventKind, NodeStatus, Run, Target, Verb, Verdict, Work};
 use fugato_model::{Lang, Words, words};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -26,6 +26,28 @@ struct Phase {
     has_begun: bool,
     /// `None`: before this process took the run over.
     since: Option<i64>,
+}
+
+/// Somebody said something to the run, from here or elsewhere.
+fn directed(verb: Verb, target: &Target, run: &Run, out: &mut Printer) {
+    let target = match target {
+        Target::All => "all".to_owned(),
+        Target::Agent(path) => path.to_string(),
+    };
+    let (id, en, zh) = match verb {
+        Verb::Pause => (&run.spec.id, "paused", "已暂停"),
+        Verb::Resume => (&run.spec.id, "goes on", "继续"),
+        Verb::Cancel => (&run.spec.id, "cancelled", "已取消"),
+        Verb::Redirect => (&run.spec.id, "given another task", "已换任务"),
+        Verb::Restart => (&run.spec.id, "begins again", "重新开始"),
+    };
+    match verb {
+        Verb::Pause => out.note(&words!(
+            "{target}: {en}. Go on: fugato resume {target} --run {id}",
+            "{target}：{zh}。继续：fugato resume {target} --run {id}"
+        )),
+        _ => out.note(&words!("{target}: {en}", "{target}：{zh}")),
+    }
 }
 
 /// Longer values are cut: the whole value is in the log.
@@ -93,6 +115,11 @@ impl Reporter {
             }
             EventKind::InputRequested { question, .. } => {
                 out.aside(&asked(run, *question, out.lang));
+            }
+            EventKind::DirectiveRecorded { verb, target, .. } => directed(*verb, target, run, out),
+            EventKind::ForeignSkipped { file, problem } => {
+                let (file, en, zh) = (file, &problem.en, &problem.zh);
+                out.note(&words!("not taken from `{file}`: {en}", "未采用 `{file}` 的内容：{zh}"));
             }
             _ => {}
         }

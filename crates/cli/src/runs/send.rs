@@ -7,7 +7,7 @@ use crate::app::App;
 use crate::error::{CliError, Outcome};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_engine::{AgentPath, Asked, Command, Input, Run, Target};
+use fugato_engine::{Asked, Command, Input, MessageKind, Run};
 use fugato_model::{Exit, words};
 use fugato_runtime::runs::{CommandError, Session, command};
 use fugato_runtime::store::{Reader, RunRow};
@@ -15,14 +15,26 @@ use fugato_runtime::store::{Reader, RunRow};
 /// Say something to an agent.
 #[derive(Debug, Args)]
 pub struct SendArgs {
-    /// The agent, as `fugato runs show` names it; `all` for everybody at work
+    /// The agent, as `fugato status` names it; `all` for everybody at work
+    #[arg(add = ArgValueCandidates::new(crate::complete::agents_of_run))]
     agent: String,
     /// The message
     #[arg(required = true)]
     text: Vec<String>,
-    /// The run, or the beginning of its id [default: the newest]
+    /// What the message is
+    #[arg(long = "type", value_name = "TYPE", default_value = "handoff")]
+    kind: Kind,
+    /// The run, or the beginning of its id [default: the active one]
     #[arg(long, value_name = "RUN", add = ArgValueCandidates::new(crate::complete::runs))]
     run: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Kind {
+    Handoff,
+    Question,
+    Blocked,
+    Result,
 }
 
 /// Allow a tool call that waits for it.
@@ -43,15 +55,17 @@ pub struct ApproveArgs {
 }
 
 pub fn send(args: &SendArgs, app: &mut App) -> Outcome {
-    let reader = reader(app)?;
-    let row = find(&reader, args.run.as_deref())?;
-    let (_, run) = open(&reader, &row)?;
-    let to = match args.agent.as_str() {
-        "all" => Target::All,
-        agent => Target::Agent(AgentPath::new(agent)),
+    let told = super::target::told(args.run.as_deref(), app)?;
+    let to = told.target(&args.agent)?;
+    let kind = match args.kind {
+        Kind::Handoff => MessageKind::Handoff,
+        Kind::Question => MessageKind::Question,
+        Kind::Blocked => MessageKind::Blocked,
+        Kind::Result => MessageKind::Result,
     };
+    let (_, run) = open(&told.reader, &told.row)?;
     let (from, text) = ("user".to_owned(), args.text.join(" "));
-    tell(Command::Send { to, from, text }, &reader, &row, run, app)
+    tell(Command::Send { to, from, text, kind }, &told.reader, &told.row, run, app)
 }
 
 pub fn approve(args: &ApproveArgs, app: &mut App) -> Outcome {

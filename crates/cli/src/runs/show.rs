@@ -9,12 +9,14 @@ use crate::app::App;
 use crate::error::{CliError, Outcome};
 use crate::printer::{paint, style};
 use crate::render::{Cell, Table};
+use crate::status::{Layout, intervention, intervention_line, view_error};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use fugato_engine::{AgentView, Asked, Event, EventKind, Outcome as Ended, Run};
 use fugato_model::{Exit, Lang, Words, words};
 use fugato_runtime::runs::is_task;
 use fugato_runtime::store::{RunRow, RunStatus};
+use fugato_runtime::view::{self, Overview};
 use std::collections::BTreeMap;
 
 /// Show one run.
@@ -31,14 +33,21 @@ pub fn run(args: &ShowArgs, app: &mut App) -> Outcome {
     let (events, run) = open(&reader, &row)?;
     let status = status_of(&row, &run);
     let next = next(&row.id, &status, &run);
+    let seen = view::of_run(&super::state(app), &reader, &row).map_err(|error| view_error(&error))?;
     if app.out.json {
-        app.out.json(&document(&row, &run, &status, next.as_deref(), app.out.lang))?;
+        let mut document = document(&row, &run, &status, next.as_deref(), app.out.lang);
+        let told: Vec<_> = seen.interventions.iter().map(|one| intervention(one, app.out.lang)).collect();
+        if let Some(fields) = document.as_object_mut() {
+            fields.insert("interventions".to_owned(), told.into());
+        }
+        app.out.json(&document)?;
         return Ok(Exit::Ok);
     }
     head(&row, &run, &status, app)?;
     nodes(&events, &run, app)?;
     agents(&run, app)?;
     variables(&run, app)?;
+    interventions(&seen, app)?;
     result(&run, app)?;
     let numbers: Vec<u32> = run.open_questions().map(|(number, _)| number).collect();
     for number in numbers {
@@ -49,6 +58,23 @@ pub fn run(args: &ShowArgs, app: &mut App) -> Outcome {
         app.out.note(&words!("next: {next}", "下一步：{next}"));
     }
     Ok(Exit::Ok)
+}
+
+/// What was said to the run, and what came of it, newest first.
+fn interventions(seen: &Overview, app: &mut App) -> Result<(), CliError> {
+    const SHOWN: usize = 10;
+    if seen.interventions.is_empty() {
+        return Ok(());
+    }
+    app.out.line("")?;
+    let layout = Layout::new(app, true);
+    for told in seen.interventions.iter().take(SHOWN) {
+        app.out.line(intervention_line(told, &layout))?;
+    }
+    if let Some(more @ 1..) = seen.interventions.len().checked_sub(SHOWN) {
+        app.out.line(format!("+{more}"))?;
+    }
+    Ok(())
 }
 
 /// A master and whom it started.

@@ -246,18 +246,22 @@ impl Trial {
         self.env.fugato("run counted --model script:model.yaml").exits(0);
     }
 
-    /// No process of this world lives on, helpers of killed scripts included.
     fn nobody_is_left(&self) {
-        let mark = format!("FUGATO_TEST_ROOM={}", self.env.project().display());
-        let began = Instant::now();
-        loop {
-            let left: Vec<String> = processes().filter(|pid| carries(pid, &mark)).collect();
-            if left.is_empty() {
-                return;
-            }
-            assert!(began.elapsed() < Duration::from_secs(10), "processes {left:?} are left");
-            std::thread::sleep(Duration::from_millis(20));
+        nobody_carries(&self.env);
+    }
+}
+
+/// No process of this world lives on, helpers of killed scripts included.
+pub fn nobody_carries(env: &TestEnv) {
+    let mark = format!("FUGATO_TEST_ROOM={}", env.project().display());
+    let began = Instant::now();
+    loop {
+        let left: Vec<String> = processes().filter(|pid| carries(pid, &mark)).collect();
+        if left.is_empty() {
+            return;
         }
+        assert!(began.elapsed() < Duration::from_secs(10), "processes {left:?} are left");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

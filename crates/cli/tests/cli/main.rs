@@ -8,6 +8,7 @@
 
 mod agents;
 mod bad_input;
+mod control;
 mod display;
 mod exports;
 mod go;

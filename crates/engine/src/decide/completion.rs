@@ -58,6 +58,13 @@ pub fn retrying(recorder: &mut Recorder<'_>, agent: &AgentPath, wait_ms: u64, re
     }
 }
 
+/// Was it told something that its result cannot know of? Then it sees that first. A subagent that another one waits for
+/// ends, and goes on for what is left; only a new task of the operator's keeps it.
+fn has_something_new(run: &Run, agent: u32) -> bool {
+    let is_own = |state: &crate::AgentState| state.parent.is_none() && !state.inbox.is_empty();
+    run.undelivered.contains_key(&agent) || run.agents.get(agent as usize).is_some_and(is_own)
+}
+
 fn model_failed(recorder: &mut Recorder<'_>, agent: u32, step: u32, fault: ModelFault, message: String) {
     let Some(state) = recorder.run.agents.get(agent as usize) else { return };
     let twice = state.missteps > 0 && state.misstep_at + 1 == step;
@@ -70,7 +77,7 @@ fn model_failed(recorder: &mut Recorder<'_>, agent: u32, step: u32, fault: Model
         // One turn to repair it; a model that cannot write JSON twice in a row will not learn it.
         (ModelFault::Malformed, _) if has_room && !twice => {
             let text = format!("Your last answer could not be read: {told}. Answer again.");
-            recorder.emit(EventKind::MessageSent { to: agent, from: "engine".into(), text });
+            recorder.emit(EventKind::MessageSent { to: agent, from: "engine".into(), text, kind: None });
         }
         (ModelFault::ContextOverflow, Some(kept_from)) if has_room => {
             let Some(state) = recorder.run.agents.get(agent as usize) else { return };
@@ -98,7 +105,8 @@ fn answered(recorder: &mut Recorder<'_>, agent: u32, step: u32, answer: Answer, 
         }
         _ => {}
     }
-    if let Some(submitted) = calls.iter().find(|call| call.name == SUBMIT) {
+    let goes_on = asked != Purpose::WrapUp && has_something_new(recorder.run, agent);
+    if let Some(submitted) = calls.iter().find(|call| call.name == SUBMIT).filter(|_| !goes_on) {
         let value = submitted.arguments.clone();
         // `{"result": …}` is how the tool's schema names it; a bare object is taken as the result itself.
         let value = match value.as_object() {
@@ -107,11 +115,19 @@ fn answered(recorder: &mut Recorder<'_>, agent: u32, step: u32, answer: Answer, 
         };
         return stop_or_repair(recorder, agent, Verdict::Submitted { value });
     }
+    if calls.is_empty() && goes_on && !text.trim().is_empty() {
+        return;
+    }
     if calls.is_empty() {
         let verdict = match (text.trim().is_empty(), asked == Purpose::WrapUp) {
             (true, false) if can_misstep(recorder, agent) => {
                 let text = "Your answer was empty. Answer, or call a tool.".to_owned();
-                return recorder.emit(EventKind::MessageSent { to: agent, from: "engine".into(), text });
+                return recorder.emit(EventKind::MessageSent {
+                    to: agent,
+                    from: "engine".into(),
+                    text,
+                    kind: None,
+                });
             }
             (_, true) => Verdict::LimitReached { limit: "steps".into(), text },
             (true, false) => Verdict::Failed { message: "the model answered nothing".into() },
@@ -120,6 +136,13 @@ fn answered(recorder: &mut Recorder<'_>, agent: u32, step: u32, answer: Answer, 
         return stop_or_repair(recorder, agent, verdict);
     }
     for (index, call) in calls.into_iter().enumerate() {
+        if call.name == SUBMIT {
+            let index = u32::try_from(index).unwrap_or(u32::MAX);
+            let content =
+                "not taken: you were told something meanwhile; read it, then give your result".to_owned();
+            recorder.emit(EventKind::ToolCompleted { agent, step, index, content, is_error: true });
+            continue;
+        }
         act(recorder, agent, step, u32::try_from(index).unwrap_or(u32::MAX), call);
     }
     let lost = |state: &crate::AgentState| state.missteps >= MAX_MISSTEPS && state.misstep_at == step;

@@ -3,7 +3,7 @@
 use super::completion::{ask_for, denied, permitted};
 use super::{Recorder, refuse};
 use crate::agent::AgentState;
-use crate::event::{AgentPath, CallRef, EffectClass, EventKind};
+use crate::event::{AgentPath, CallRef, EffectClass, EventKind, MessageKind};
 use crate::input::Refusal;
 use crate::permission::Decision;
 use crate::run::{Queued, Run, own_id, wanted_type};
@@ -195,7 +195,8 @@ fn send(recorder: &mut Recorder<'_>, by: CallRef, call: &ToolCall) -> Result<Ans
             "agentId": path.as_str(), "state": "running", "steps": state.steps_of_task(),
             "note": "the message is seen at its next step",
         });
-        recorder.emit(EventKind::MessageSent { to: at, from, text: message.to_owned() });
+        let (text, kind) = (message.to_owned(), Some(MessageKind::Handoff));
+        recorder.emit(EventKind::MessageSent { to: at, from, text, kind });
         return Ok(Answer::Now(told.to_string()));
     }
     if run.queue.iter().any(|queued| queued.agent == path) {
@@ -221,19 +222,34 @@ fn is_named(queued: &Queued, name: &str) -> bool {
 
 /// A person, or another program, says something to an agent. One that had stopped goes on, when its parent is there to
 /// be told what came of it.
-pub fn told(recorder: &mut Recorder<'_>, to: u32, from: &str, text: &str) -> Result<(), Refusal> {
+pub fn told(
+    recorder: &mut Recorder<'_>,
+    to: u32,
+    from: &str,
+    text: &str,
+    kind: MessageKind,
+) -> Result<(), Refusal> {
+    takes(recorder.run, to, text)?;
     let Some(state) = recorder.run.agents.get(to as usize) else { return Ok(()) };
     let path = state.path.clone();
+    let goes_on = !state.is_live() && state.parent.is_some();
+    let (from, text, kind) = (from.to_owned(), text.to_owned(), Some(kind));
+    recorder.emit(EventKind::MessageSent { to, from, text, kind });
+    if goes_on && !recorder.run.queue.iter().any(|queued| queued.agent == path) {
+        admit(recorder, &path, None, true);
+    }
+    Ok(())
+}
+
+/// May this agent be told something, and is there room for it?
+pub fn takes(run: &Run, to: u32, text: &str) -> Result<(), Refusal> {
+    let Some(state) = run.agents.get(to as usize) else { return Ok(()) };
+    let path = &state.path;
     if state.was_cancelled() {
         return refuse(words!("agent `{path}` was cancelled", "代理 `{path}` 已被取消"));
     }
     if is_full(state, text) {
         return refuse(words!("inbox full", "收件箱已满"));
-    }
-    let goes_on = !state.is_live() && state.parent.is_some();
-    recorder.emit(EventKind::MessageSent { to, from: from.to_owned(), text: text.to_owned() });
-    if goes_on && !recorder.run.queue.iter().any(|queued| queued.agent == path) {
-        admit(recorder, &path, None, true);
     }
     Ok(())
 }

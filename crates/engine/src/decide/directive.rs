@@ -1,10 +1,11 @@
 //! Pause, resume, cancel, redirect: one total order, each applied or refused with the state named.
 
-use super::{Recorder, refuse, refuse_if_ended};
+use super::{Recorder, legal, refuse, refuse_if_ended};
 use crate::agent::{AgentState, Turn};
 use crate::driver::stop;
-use crate::event::{EventKind, Outcome, Target, Verb, Verdict};
+use crate::event::{EventKind, MessageKind, Outcome, Target, Verb, Verdict};
 use crate::input::Refusal;
+use crate::run::Found;
 use fugato_model::words;
 
 pub fn direct(
@@ -17,11 +18,20 @@ pub fn direct(
         return super::restart::restart(recorder, target);
     }
     refuse_if_ended(recorder.run)?;
-    let agents = match target {
-        Target::All => live(recorder),
-        Target::Agent(path) => vec![find(recorder, path.as_str())?],
+    if verb == Verb::Redirect && text.is_none_or(|text| text.trim().is_empty()) {
+        return refuse(words!("a redirect needs an instruction", "重定向需要给出新的指令"));
+    }
+    let found = match target {
+        Target::All => {
+            legal::for_all(recorder.run, verb)?;
+            recorder.run.live.iter().map(|agent| Found::Agent(*agent)).collect()
+        }
+        Target::Agent(path) => {
+            let found = find(recorder, path.as_str())?;
+            legal::for_one(recorder.run, verb, path, found)?;
+            vec![found]
+        }
     };
-    check(recorder, verb, target, &agents, text)?;
     let generation = recorder.run.generation + 1;
     recorder.emit(EventKind::DirectiveRecorded {
         generation,
@@ -29,36 +39,56 @@ pub fn direct(
         target: target.clone(),
         text: text.map(str::to_owned),
     });
-    for agent in &agents {
-        match verb {
-            Verb::Pause => interrupt(recorder, *agent),
-            Verb::Resume | Verb::Restart => {}
-            Verb::Redirect => {
-                let task = text.unwrap_or_default();
-                let text = format!("The operator redirects you. This supersedes your task:\n\n{task}");
-                recorder.emit(EventKind::MessageSent { to: *agent, from: "user".into(), text });
-                interrupt(recorder, *agent);
-            }
-            // The whole run ends below; its agents with it.
-            Verb::Cancel if *target == Target::All => {}
-            Verb::Cancel => {
-                stop(recorder, *agent, Verdict::Cancelled);
-            }
-        }
-        recorder.emit(EventKind::DirectiveApplied { generation, agent: *agent });
-    }
     if verb == Verb::Cancel && *target == Target::All {
-        // Children first: nobody is told anything any more.
-        for agent in agents.into_iter().rev() {
-            recorder.emit(EventKind::AgentStopped { agent, verdict: Verdict::Cancelled });
+        cancel_all(recorder, generation, &found);
+        return Ok(());
+    }
+    for found in found {
+        match found {
+            Found::Agent(agent) => apply(recorder, generation, verb, agent, text),
+            Found::Node(node) => {
+                recorder.emit(EventKind::DirectiveHeld { generation, node });
+                if verb == Verb::Cancel {
+                    let message = words!("cancelled by the operator", "已被操作者取消");
+                    crate::driver::give_up(recorder, node, message);
+                }
+            }
         }
-        recorder.emit(EventKind::RunEnded {
-            outcome: Outcome::Aborted,
-            reason: words!("cancelled by the operator", "已被操作者取消"),
-            result: None,
-        });
     }
     Ok(())
+}
+
+fn apply(recorder: &mut Recorder<'_>, generation: u64, verb: Verb, agent: u32, text: Option<&str>) {
+    match verb {
+        Verb::Pause => interrupt(recorder, agent),
+        Verb::Resume | Verb::Restart => {}
+        Verb::Redirect => {
+            let task = text.unwrap_or_default();
+            let text = format!("The operator redirects you. This supersedes your task:\n\n{task}");
+            let (from, kind) = ("user".to_owned(), Some(MessageKind::Redirect));
+            recorder.emit(EventKind::MessageSent { to: agent, from, text, kind });
+            // It takes effect when the agent sees it; until then it may still end as it was.
+            recorder.emit(EventKind::DirectiveDelivered { generation, agent });
+            return interrupt(recorder, agent);
+        }
+        Verb::Cancel => stop(recorder, agent, Verdict::Cancelled),
+    }
+    recorder.emit(EventKind::DirectiveApplied { generation, agent });
+}
+
+/// The whole run ends, its agents with it. Children first: nobody is told anything any more.
+fn cancel_all(recorder: &mut Recorder<'_>, generation: u64, found: &[Found]) {
+    for found in found.iter().rev() {
+        if let Found::Agent(agent) = *found {
+            recorder.emit(EventKind::DirectiveApplied { generation, agent });
+            recorder.emit(EventKind::AgentStopped { agent, verdict: Verdict::Cancelled });
+        }
+    }
+    recorder.emit(EventKind::RunEnded {
+        outcome: Outcome::Aborted,
+        reason: words!("cancelled by the operator", "已被操作者取消"),
+        result: None,
+    });
 }
 
 /// A host's turn is many effects, and ends perhaps in an hour: it is stopped, and goes on later where it was. What a model
@@ -71,85 +101,56 @@ fn interrupt(recorder: &mut Recorder<'_>, agent: u32) {
     }
 }
 
-pub fn send(recorder: &mut Recorder<'_>, to: &Target, from: &str, text: &str) -> Result<(), Refusal> {
+pub fn send(
+    recorder: &mut Recorder<'_>,
+    to: &Target,
+    from: &str,
+    text: &str,
+    kind: MessageKind,
+) -> Result<(), Refusal> {
     refuse_if_ended(recorder.run)?;
     if text.trim().is_empty() {
         return refuse(words!("the message is empty", "消息为空"));
     }
-    let agents = match to {
-        Target::All => live(recorder),
-        Target::Agent(path) => vec![find(recorder, path.as_str())?],
-    };
-    for to in agents {
-        super::delegate::told(recorder, to, from, text)?;
-    }
-    Ok(())
-}
-
-/// The table of legal moves.
-fn check(
-    recorder: &Recorder<'_>,
-    verb: Verb,
-    target: &Target,
-    agents: &[u32],
-    text: Option<&str>,
-) -> Result<(), Refusal> {
-    if verb == Verb::Redirect && text.is_none_or(|text| text.trim().is_empty()) {
-        return refuse(words!("a redirect needs an instruction", "重定向需要给出新的指令"));
-    }
-    let state = |agent: u32| recorder.run.agents.get(agent as usize);
-    match target {
+    match to {
         Target::All => {
-            let any_paused = agents.iter().filter_map(|agent| state(*agent)).any(|agent| agent.paused);
-            match verb {
-                Verb::Resume if !recorder.run.held && !any_paused => {
-                    refuse(words!("nothing is paused", "没有暂停的代理"))
-                }
-                Verb::Pause if recorder.run.held => {
-                    refuse(words!("the run is paused already", "运行已经暂停"))
-                }
-                _ => Ok(()),
+            let live: Vec<u32> = recorder.run.live.iter().copied().collect();
+            // To everybody or to nobody: a message that some got and some did not could not be sent again.
+            for agent in &live {
+                super::delegate::takes(recorder.run, *agent, text)?;
             }
+            live.into_iter().try_for_each(|agent| super::delegate::told(recorder, agent, from, text, kind))
         }
-        Target::Agent(path) => {
-            let Some(agent) = agents.first().and_then(|agent| state(*agent)) else { return Ok(()) };
-            if !agent.is_live() {
-                return refuse(words!("agent `{path}` has finished", "代理 `{path}` 已结束"));
-            }
-            match verb {
-                Verb::Resume if !agent.paused => refuse(words!(
-                    "agent `{path}` is running, not paused",
-                    "代理 `{path}` 正在运行，没有暂停"
-                )),
-                Verb::Pause if agent.paused => {
-                    refuse(words!("agent `{path}` is paused already", "代理 `{path}` 已经暂停"))
-                }
-                _ => Ok(()),
-            }
-        }
+        Target::Agent(path) => match find(recorder, path.as_str())? {
+            Found::Agent(agent) => super::delegate::told(recorder, agent, from, text, kind),
+            Found::Node(_) => refuse(words!(
+                "`{path}` has no agent that could read a message",
+                "`{path}` 没有可以接收消息的代理"
+            )),
+        },
     }
 }
 
-fn live(recorder: &Recorder<'_>) -> Vec<u32> {
-    let agents = (0u32..).zip(&recorder.run.agents);
-    agents.filter(|(_, agent)| agent.is_live()).map(|(at, _)| at).collect()
-}
-
-fn find(recorder: &Recorder<'_>, path: &str) -> Result<u32, Refusal> {
-    match recorder.run.agent(path) {
-        Some((at, _)) => Ok(at),
-        None => {
-            let known: Vec<&str> = recorder.run.agents.iter().map(|agent| agent.path.as_str()).collect();
-            let list = known.join(", ");
-            let near = fugato_model::nearest(path, known).map(str::to_owned);
-            let (hint_en, hint_zh) = match near {
-                Some(near) => (format!("; did you mean `{near}`?"), format!("；是不是 `{near}`？")),
-                None => (String::new(), String::new()),
-            };
-            refuse(words!(
-                "agent '{path}' not found; available agents: {list}{hint_en}",
-                "没有代理 '{path}'；现有代理：{list}{hint_zh}"
-            ))
-        }
+fn find(recorder: &Recorder<'_>, path: &str) -> Result<Found, Refusal> {
+    if let Some(found) = recorder.run.target(path) {
+        return Ok(found);
     }
+    let run = &recorder.run;
+    let is_work = |node: &&crate::plan::PlanNode| {
+        !matches!(node.work, crate::plan::Work::Gate | crate::plan::Work::Noop)
+    };
+    let nodes = run.spec.plan.nodes.iter().filter(is_work).map(|node| node.id.as_str());
+    let mut known: Vec<&str> = nodes.chain(run.agents.iter().map(|agent| agent.path.as_str())).collect();
+    let mut seen = std::collections::BTreeSet::new();
+    known.retain(|name| seen.insert(*name));
+    let list = known.join(", ");
+    let near = fugato_model::nearest(path, known).map(str::to_owned);
+    let (hint_en, hint_zh) = match near {
+        Some(near) => (format!("; did you mean `{near}`?"), format!("；是不是 `{near}`？")),
+        None => (String::new(), String::new()),
+    };
+    refuse(words!(
+        "agent '{path}' not found; available agents: {list}{hint_en}",
+        "没有代理 '{path}'；现有代理：{list}{hint_zh}"
+    ))
 }

@@ -8,6 +8,8 @@ mod answer;
 mod completion;
 mod delegate;
 mod directive;
+mod legal;
+mod receipts;
 mod recover;
 mod restart;
 mod tick;
@@ -15,7 +17,7 @@ mod tick;
 pub(crate) use answer::{ALWAYS, REPEAT};
 pub(crate) use delegate::goes_on;
 
-use crate::event::{By, Event, EventKind};
+use crate::event::{By, Event, EventKind, Target, Verb};
 use crate::input::{Input, Refusal};
 use crate::run::Run;
 use fugato_model::{Words, words};
@@ -29,7 +31,15 @@ pub(crate) struct Recorder<'r> {
 }
 
 impl Recorder<'_> {
+    /// Records what happened, and with it what that means for directives that were waiting for it.
     pub fn emit(&mut self, kind: EventKind) {
+        let receipts = receipts::of(self.run, &kind);
+        receipts.before.into_iter().for_each(|kind| self.record(kind));
+        self.record(kind);
+        receipts.after.into_iter().for_each(|kind| self.record(kind));
+    }
+
+    fn record(&mut self, kind: EventKind) {
         let event = Event { v: Event::VERSION, seq: self.run.seq + 1, at: self.now, by: self.by, kind };
         self.run.apply(&event);
         self.events.push(event);
@@ -43,6 +53,7 @@ impl Run {
             Input::Direct { .. } | Input::Answer { .. } | Input::Send { .. } | Input::Raise { .. } => {
                 By::User
             }
+            Input::Skipped { .. } => By::Engine,
             Input::Completed { .. } => By::Agent,
             Input::Retrying { .. } | Input::Hosted { .. } | Input::Acted { .. } => By::Host,
             Input::Tick => By::Timer,
@@ -70,13 +81,41 @@ impl Run {
                 directive::direct(&mut recorder, verb, &target, text.as_deref())?;
             }
             Input::Answer { question, answer } => answer::answer(&mut recorder, question, answer)?,
-            Input::Send { to, from, text } => directive::send(&mut recorder, &to, &from, &text)?,
+            Input::Send { to, from, text, kind } => directive::send(&mut recorder, &to, &from, &text, kind)?,
+            Input::Skipped { file, problem } => recorder.emit(EventKind::ForeignSkipped { file, problem }),
             Input::Raise { limits } => recover::raise(&mut recorder, limits)?,
             Input::Tick => tick::tick(&mut recorder),
         }
         recorder.by = By::Engine;
         crate::driver::advance(&mut recorder);
         Ok(recorder.events)
+    }
+}
+
+impl Run {
+    /// What is recorded of a directive that was refused: it has its place in the order, and why nothing came of it. A
+    /// run that has ended takes nothing more, not even that.
+    pub fn refused(
+        &mut self,
+        verb: Verb,
+        target: Target,
+        text: Option<String>,
+        refusal: &Refusal,
+        now: i64,
+    ) -> Vec<Event> {
+        if self.ended.is_some() {
+            return Vec::new();
+        }
+        let generation = self.generation + 1;
+        let mut recorder = Recorder { run: self, events: Vec::new(), now, by: By::User };
+        recorder.emit(EventKind::DirectiveRefused {
+            generation,
+            reason: refusal.words.clone(),
+            verb: Some(verb),
+            target: Some(target),
+            text,
+        });
+        recorder.events
     }
 }
 

@@ -1,7 +1,7 @@
 //! The operator has a node begin again: whoever works on it is stopped, and another attempt starts.
 
 use super::{Recorder, refuse, refuse_if_ended};
-use crate::event::{EventKind, Target, Verb, Verdict};
+use crate::event::{EventKind, MessageKind, Target, Verb, Verdict};
 use crate::input::Refusal;
 use crate::run::NodeStatus;
 use fugato_model::words;
@@ -11,6 +11,11 @@ pub fn restart(recorder: &mut Recorder<'_>, target: &Target) -> Result<(), Refus
     let Target::Agent(path) = target else {
         return refuse(words!("restart names one node, not `all`", "restart 只能针对一个节点，不能是 `all`"));
     };
+    let live = recorder.run.agent(path.as_str()).filter(|(_, state)| state.is_live());
+    if let Some((agent, _)) = live.filter(|(_, state)| state.node.is_none()) {
+        break_off(recorder, target, agent);
+        return Ok(());
+    }
     let node = find(recorder, path.as_str())?;
     match recorder.run.node(node).map(|state| state.status) {
         Some(NodeStatus::Running) => {}
@@ -40,6 +45,20 @@ pub fn restart(recorder: &mut Recorder<'_>, target: &Target) -> Result<(), Refus
     }
     recorder.emit(EventKind::NodeRestarted { node });
     Ok(())
+}
+
+/// An agent that no plan has: nothing else could be begun in its place, so it goes on itself.
+fn break_off(recorder: &mut Recorder<'_>, target: &Target, agent: u32) {
+    let generation = recorder.run.generation + 1;
+    let (verb, target) = (Verb::Restart, target.clone());
+    recorder.emit(EventKind::DirectiveRecorded { generation, verb, target, text: None });
+    crate::driver::stop_children(recorder, agent);
+    recorder.emit(EventKind::AgentRestarted { agent });
+    let text = "The operator had you break off what you were doing. Calls without a result were stopped and may or may \
+                not have taken effect: look before you repeat one. Then go on with your task.";
+    let (from, text) = ("user".to_owned(), text.to_owned());
+    recorder.emit(EventKind::MessageSent { to: agent, from, text, kind: Some(MessageKind::Handoff) });
+    recorder.emit(EventKind::DirectiveApplied { generation, agent });
 }
 
 /// By the name of the node, or of an agent that works on it.

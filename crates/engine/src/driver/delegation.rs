@@ -4,7 +4,7 @@
 use crate::agent::{AgentState, WaitsFor};
 use crate::agent_type::{AgentType, Executor};
 use crate::decide::Recorder;
-use crate::event::{CallRef, Delegated, EventKind, Verdict};
+use crate::event::{CallRef, Delegated, EventKind, MessageKind, Verdict};
 use crate::limits::{Reserve, left};
 use crate::plan::Access;
 use crate::run::{Queued, Run};
@@ -145,7 +145,7 @@ pub fn ended(recorder: &mut Recorder<'_>, agent: u32, verdict: &Verdict) {
         _ => {
             let Some(to) = state.parent.filter(|to| parent(recorder.run, *to)) else { return };
             let text = format!("Agent `{path}` has ended.\n{content}");
-            recorder.emit(EventKind::MessageSent { to, from: path, text });
+            recorder.emit(EventKind::MessageSent { to, from: path, text, kind: Some(MessageKind::Result) });
         }
     }
 }

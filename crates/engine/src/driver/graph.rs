@@ -57,7 +57,7 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
                 Ok(rendered) => rendered,
                 Err(error) => return fail(recorder, node, error, Fallback::Allowed),
             };
-            let prompt = bridge::subagent_prompt(
+            let mut prompt = bridge::subagent_prompt(
                 skill,
                 instructions,
                 &args,
@@ -65,6 +65,7 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
                 &recorder.run.variables,
                 plan.output.as_deref(),
             );
+            prompt.push_str(&so_far(recorder.run, &plan.id, attempt));
             let kind = spec.types.get(agent_type).map(AsRef::as_ref);
             recorder.emit(EventKind::NodeStarted { node, attempt, arguments: None });
             warn(recorder, node, warnings);
@@ -98,6 +99,16 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
 /// A further attempt is another agent: `setup/get-config.2`.
 fn agent_path(id: &str, attempt: u32) -> AgentPath {
     if attempt > 1 { AgentPath::new(&format!("{id}.{attempt}")) } else { AgentPath::new(id) }
+}
+
+/// What the attempt before had come to when the operator had it begin again.
+fn so_far(run: &Run, id: &str, attempt: u32) -> String {
+    let before = attempt.checked_sub(1).filter(|before| *before > 0);
+    let before = before.and_then(|before| run.agent(agent_path(id, before).as_str()));
+    match before.filter(|(_, state)| state.was_cancelled()) {
+        Some((_, state)) => bridge::so_far(state),
+        None => String::new(),
+    }
 }
 
 fn start_script(recorder: &mut Recorder<'_>, node: u32, attempt: u32) {

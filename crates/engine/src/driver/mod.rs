@@ -6,6 +6,7 @@ mod delegation;
 mod graph;
 mod single;
 
+pub(crate) use delegation::stop_children;
 pub(crate) use graph::{give_up, node_ended};
 
 use crate::agent_type::Executor;
@@ -56,7 +57,7 @@ pub fn stop(recorder: &mut Recorder<'_>, agent: u32, verdict: Verdict) {
     if matches!(verdict, Verdict::Answered { .. }) && delegation::has_work_outstanding(recorder.run, agent) {
         return recorder.emit(EventKind::AgentWaiting { agent });
     }
-    delegation::stop_children(recorder, agent);
+    stop_children(recorder, agent);
     recorder.emit(EventKind::AgentStopped { agent, verdict: verdict.clone() });
     let Some(state) = recorder.run.agents.get(agent as usize) else { return };
     match (state.parent, state.node) {

@@ -4,7 +4,7 @@ use super::{Run, index};
 use crate::agent::{AgentState, Slot, Turn, WaitsFor};
 use crate::context::{self, ContextSize};
 use crate::effect::{Effect, EffectKey};
-use crate::event::{CallRef, EventKind, Purpose, Target, Used, Verb};
+use crate::event::{CallRef, EventKind, Purpose, Used};
 use crate::limits::{Reserve, Spent};
 use crate::plan::PlanNode;
 use fugato_model::chat::{Message, Usage};
@@ -165,6 +165,24 @@ impl Run {
                     state.turn = Turn::Idle;
                 });
             }
+            EventKind::AgentRestarted { agent } => {
+                let agent = *agent;
+                self.free(agent);
+                self.forget_questions(agent);
+                self.leave_queue(agent);
+                self.drop_effects(|key| match key {
+                    EffectKey::Model { agent: a, .. } | EffectKey::Tool { agent: a, .. } => a == agent,
+                    EffectKey::Recall { .. } | EffectKey::Node { .. } => false,
+                });
+                self.with_agent(agent, |state| {
+                    state.cut();
+                    state.stop();
+                    state.turn = Turn::Idle;
+                    state.paused = false;
+                    state.task_began_at = state.step;
+                    (state.missteps, state.repairs) = (0, 0);
+                });
+            }
             EventKind::AgentHosted { agent, step, session, used } => {
                 if let Some(Used { usage, micro_usd }) = used {
                     self.spent.add(*usage, *micro_usd);
@@ -242,21 +260,6 @@ impl Run {
         at_work.saturating_sub(self.waiting).saturating_sub(index(self.resting.len()))
     }
 
-    pub(super) fn pause_or_resume(&mut self, verb: Verb, target: &Target) {
-        let paused = match verb {
-            Verb::Pause => true,
-            Verb::Resume => false,
-            Verb::Cancel | Verb::Redirect | Verb::Restart => return,
-        };
-        let agents: Vec<u32> = match target {
-            Target::All => (0..index(self.agents.len())).collect(),
-            Target::Agent(path) => self.by_path.get(path).copied().into_iter().collect(),
-        };
-        for agent in agents {
-            self.with_agent(agent, |state| state.paused = paused && state.is_live());
-        }
-    }
-
     pub(super) fn with_agent(&mut self, agent: u32, change: impl FnOnce(&mut AgentState)) {
         if let Some(state) = self.agents.get_mut(agent as usize) {
             change(state);
@@ -285,6 +288,11 @@ impl Run {
         self.paused.remove(&agent);
         if state.paused && state.is_live() {
             self.paused.insert(agent);
+        }
+        if state.is_live() {
+            self.live.insert(agent);
+        } else {
+            self.live.remove(&agent);
         }
         if state.turn == Turn::Idle && !state.paused && state.forgotten == 0 && self.ended.is_none() {
             let set = if self.resting.contains(&agent) { &mut self.returning } else { &mut self.runnable };

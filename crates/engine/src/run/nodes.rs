@@ -189,6 +189,9 @@ impl Run {
         }
         let Some(state) = self.nodes.get_mut(node as usize) else { return };
         state.status = NodeStatus::Ready;
+        if self.held_nodes.contains(&node) {
+            return;
+        }
         let set = if state.inline { &mut self.ready_inline } else { &mut self.ready };
         set.insert(node);
     }

@@ -256,7 +256,12 @@ fn a_cancelled_agent_tells_its_parent_and_takes_no_message() {
     assert_eq!(results(&world)[0]["state"], json!("cancelled"));
     world.complete(main_step(2), calls(&[("SendMessage", json!({"to": "explore-1", "message": "go on"}))]));
     assert!(refusal(&world).contains("was cancelled"), "{}", refusal(&world));
-    let refused = world.tell(Input::Send { to: target, from: "user".into(), text: "go on".into() });
+    let refused = world.tell(Input::Send {
+        to: target,
+        from: "user".into(),
+        text: "go on".into(),
+        kind: MessageKind::Handoff,
+    });
     assert!(refused.unwrap_err().words.en.contains("was cancelled"));
 }
 
@@ -281,7 +286,9 @@ fn a_person_can_have_a_finished_agent_go_on() {
     world.complete(main_step(1), calls(&[delegate("explore", "find it")]));
     world.complete(model_of(1, 1), says("found"));
     let to = Target::Agent(AgentPath::new("explore-1"));
-    world.tell(Input::Send { to, from: "user".into(), text: "look again".into() }).unwrap();
+    world
+        .tell(Input::Send { to, from: "user".into(), text: "look again".into(), kind: MessageKind::Handoff })
+        .unwrap();
     world.complete(main_step(2), says("I have what I need."));
     assert!(world.run.ended.is_none(), "the master hears what comes of it");
     world.complete(model_of(1, 2), says("found more"));
@@ -479,6 +486,7 @@ fn a_host_in_the_middle_of_its_turn_is_stopped_by_a_pause_and_goes_on_with_the_n
             to: Target::Agent(AgentPath::new("helper-1")),
             from: "user".into(),
             text: "Quick.".into(),
+            kind: MessageKind::Handoff,
         })
         .unwrap();
     world.tell(directed(Verb::Resume, None)).unwrap();
@@ -655,7 +663,9 @@ fn what_is_said_to_an_agent_while_it_answers_is_seen_before_the_run_ends() {
     world.complete(main_step(1), calls(&[delegate("reviewer", "one"), delegate("explore", "find it")]));
     for (name, text) in [("reviewer-1", "two"), ("reviewer-1", "three"), ("explore-1", "and that")] {
         let to = Target::Agent(AgentPath::new(name));
-        world.tell(Input::Send { to, from: "user".into(), text: text.into() }).unwrap();
+        world
+            .tell(Input::Send { to, from: "user".into(), text: text.into(), kind: MessageKind::Handoff })
+            .unwrap();
     }
     world.tell(Input::Answer { question: 0, answer: "first".into() }).unwrap();
     world.complete(model_of(2, 1), says("found"));

@@ -6,6 +6,7 @@
 
 use super::files::Files;
 use super::fold::Owner;
+use super::intake::{Import, Intake};
 use super::pointer::point_at;
 use super::rebuild;
 use super::writer::{WriteError, Writer};
@@ -38,6 +39,21 @@ const PATIENCE: Duration = Duration::from_secs(30);
 impl Exporter {
     /// Begins to export a run of about this many agents. `warn` is called at most once, when something cannot be written.
     pub fn start(state: &Path, run: &str, agents: usize, warn: impl FnOnce(Words) + Send + 'static) -> Self {
+        Self::begin(state, run, agents, Box::new(warn), None)
+    }
+
+    /// The same, and whatever other programs write into the files is taken.
+    pub(crate) fn listen(
+        state: &Path,
+        run: &str,
+        agents: usize,
+        warn: impl FnOnce(Words) + Send + 'static,
+        import: Import,
+    ) -> Self {
+        Self::begin(state, run, agents, Box::new(warn), Some(import))
+    }
+
+    fn begin(state: &Path, run: &str, agents: usize, warn: Warn, import: Option<Import>) -> Self {
         let shared = Arc::new(Shared::default());
         let agents = u32::try_from(agents).unwrap_or(u32::MAX);
         shared.lock().changed = true;
@@ -47,7 +63,11 @@ impl Exporter {
             shared: shared.clone(),
             gather: GATHER_PER_AGENT.saturating_mul(agents).clamp(GATHER, LONGEST_GATHER),
             open: None,
-            warn: Some(Box::new(warn)),
+            warn: Some(warn),
+            import,
+            intake: None,
+            owner: Owner::Gone,
+            beaten: Instant::now(),
         };
         // Without a thread there are no exports, as with a disk that cannot be written; the run does not need them.
         let thread =
@@ -146,8 +166,22 @@ struct Work {
     shared: Arc<Shared>,
     gather: Duration,
     open: Option<Writer>,
-    warn: Option<Box<dyn FnOnce(Words) + Send>>,
+    warn: Option<Warn>,
+    /// Until the files are open; then the intake has it.
+    import: Option<Import>,
+    intake: Option<Intake>,
+    /// As the files show it.
+    owner: Owner,
+    beaten: Instant,
 }
+
+/// How often agents at work are said to be alive although nothing is heard of them.
+const BEAT: Duration = Duration::from_secs(10);
+
+type Warn = Box<dyn FnOnce(Words) + Send>;
+
+/// How often files of the run are looked at that others may have written. A look costs a microsecond.
+const LISTEN: Duration = Duration::from_millis(50);
 
 /// Says that the thread has ended, however it ended.
 struct Ended(Arc<Shared>);
@@ -184,6 +218,12 @@ impl Work {
             {
                 warn(error.words());
             }
+            self.owner = owner;
+            if owner == Owner::Here {
+                // Without it the run goes on, deaf to its files.
+                let _ = self.listen();
+                self.look();
+            }
             rest = self.gather.max(began.elapsed() * 10);
             for done in settle {
                 // Whoever waited may be gone.
@@ -196,17 +236,25 @@ impl Work {
     }
 
     /// Waits for a change, then for more of them.
-    fn next(&self, rest: Duration) -> Order {
+    fn next(&mut self, rest: Duration) -> Order {
         let urgent =
             |asked: &Asked| asked.closing || !asked.settle.is_empty() || asked.fresh.len() > HELD / 2;
         let waiting = |asked: &mut Asked| !asked.changed && !urgent(asked);
         let began = Instant::now();
-        let asked = self.shared.lock();
-        let asked = self.shared.bell.wait_while(asked, waiting).unwrap_or_else(PoisonError::into_inner);
+        let shared = self.shared.clone();
+        let asked = loop {
+            let asked = shared.lock();
+            let waited = shared.bell.wait_timeout_while(asked, LISTEN, waiting);
+            let (asked, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+            if !waited.timed_out() {
+                break asked;
+            }
+            drop(asked);
+            self.look();
+        };
         // What came while nothing was going on is gathered too: a run shorter than this is written once.
         let left = rest.saturating_sub(began.elapsed()).max(self.gather);
-        let (mut asked, _) = self
-            .shared
+        let (mut asked, _) = shared
             .bell
             .wait_timeout_while(asked, left, |asked| !urgent(asked))
             .unwrap_or_else(PoisonError::into_inner);
@@ -215,6 +263,31 @@ impl Work {
         let (fresh, settle) = (std::mem::take(&mut asked.fresh), std::mem::take(&mut asked.settle));
         let fresh = (!std::mem::take(&mut asked.behind)).then_some(fresh);
         Order { owner, fresh, settle, closing: asked.closing }
+    }
+
+    /// Takes what others wrote, and now and then gives a sign of life.
+    fn look(&mut self) {
+        if self.owner == Owner::Here && self.beaten.elapsed() >= BEAT {
+            self.beaten = Instant::now();
+            // What cannot be written now is tried with the next pass, which says so.
+            let _ = self.open.as_mut().map(|writer| writer.beat(crate::runs::wall_clock()));
+        }
+        if let (Some(writer), Some(intake)) = (&self.open, &mut self.intake)
+            && !writer.is_over()
+        {
+            intake.look(writer);
+        }
+    }
+
+    /// From now on what others write is taken; what was taken before is known to the store.
+    fn listen(&mut self) -> Result<(), JournalError> {
+        let (Some(import), Some(_)) = (self.import.take(), &self.open) else { return Ok(()) };
+        let reader = Reader::open(&self.state)?.ok_or(JournalError::Empty)?;
+        let before = reader.imported(&self.run)?;
+        let before = before.iter().filter_map(|origin| serde_json::from_str(origin).ok());
+        let dir = self.state.join("runs").join(&self.run);
+        self.intake = Some(Intake::new(&dir, before.collect(), import));
+        Ok(())
     }
 
     fn pass(&mut self, owner: Owner, fresh: Option<&[Arc<Event>]>, is_last: bool) -> Result<(), WriteError> {
@@ -227,10 +300,11 @@ impl Work {
         let state = &self.state;
         let open = || -> Result<Reader, JournalError> { Reader::open(state)?.ok_or(JournalError::Empty) };
         let Some(writer) = &mut self.open else { return Ok(()) };
-        let followed = fresh.and_then(|fresh| writer.follow(fresh, owner));
+        let mut intake = self.intake.as_mut().filter(|_| owner == Owner::Here);
+        let followed = fresh.and_then(|fresh| writer.follow(fresh, owner, intake.as_deref_mut()));
         let passed = match followed {
             Some(passed) => passed,
-            None => open().map_err(WriteError::from).and_then(|reader| writer.pass(&reader, owner)),
+            None => open().map_err(WriteError::from).and_then(|reader| writer.pass(&reader, owner, intake)),
         };
         if is_last {
             writer.sync();

@@ -10,7 +10,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Why an export could not be written. The run itself is never touched by it.
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +66,32 @@ enum Made {
     /// By us, empty.
     Here,
     Before,
+}
+
+/// A file that ours took the place of. Whoever had it open may still write into it; it goes when this does.
+#[derive(Debug)]
+pub(super) struct Displaced {
+    old: tempfile::TempPath,
+    pub since: Instant,
+    /// What of it was taken.
+    pub seen: Option<u64>,
+}
+
+impl Displaced {
+    pub fn path(&self) -> &Path {
+        &self.old
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn swap(a: &Path, b: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn swap(_: &Path, _: &Path) -> io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
 }
 
 /// Lines are handed to the system at the latest when this much waits.
@@ -182,6 +208,33 @@ impl Files {
             first = first.and(replaced);
         }
         first
+    }
+
+    /// Replaces a file and hands over what stood there, whatever was written meanwhile: nothing can fall between a look and
+    /// a rename. `None`: nothing stood there.
+    pub fn exchange(&mut self, file: &str, bytes: &[u8]) -> Result<Option<Displaced>, ExportError> {
+        let path = self.dir.join(file);
+        let is_there = fs::symlink_metadata(&path).is_ok_and(|found| found.is_file());
+        if !is_there || has_content(&path, bytes) {
+            return self.replace(file, bytes, Durability::Now).map(|()| None);
+        }
+        let at = |error| ExportError::at(&path, error);
+        let mut new = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(&self.dir).map_err(at)?;
+        new.write_all(bytes).map_err(at)?;
+        new.as_file().sync_all().map_err(at)?;
+        let new = new.into_temp_path();
+        match swap(&new, &path) {
+            Ok(()) => {
+                self.renamed.insert(self.dir.clone());
+                Ok(Some(Displaced { old: new, since: Instant::now(), seen: None }))
+            }
+            // A file system that cannot swap: the moment between look and rename is as small as it can be.
+            Err(_) => {
+                new.persist(&path).map_err(|error| at(error.error))?;
+                self.renamed.insert(self.dir.clone());
+                Ok(None)
+            }
+        }
     }
 
     /// Every new name survives a power cut. A file system that cannot sync a directory has no such promise to keep.

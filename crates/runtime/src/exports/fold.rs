@@ -6,12 +6,14 @@
 use super::graph;
 use super::lines::{self, Directive};
 use super::record::{Around, Record, Stage};
-use super::sentence::{self, cut, cut_to};
+use super::sentence::{self, Sentence, cut, cut_to};
 use super::status::RunWord;
-use fugato_engine::{AfterFailure, Asked, Event, EventKind, Outcome, RunSpec, Target, Verb, Verdict, Work};
+use fugato_engine::{
+    AfterFailure, Asked, Event, EventKind, MessageKind, Outcome, RunSpec, Target, Verb, Verdict, Work,
+};
 use fugato_model::Words;
 use serde_json::value::RawValue;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// A file that grows.
@@ -46,6 +48,10 @@ pub(super) struct Fold {
     /// Records whose `status.json` is not what it should be.
     pub stale: Vec<u32>,
     pub ended: Option<(Outcome, Words, i64)>,
+    /// The newest sentences of all agents, oldest first.
+    pub recent: VecDeque<Recent>,
+    /// When the owner last said that everybody at work still is.
+    pub beat: i64,
     by_id: HashMap<Arc<str>, u32>,
     /// Record of each node; joints have none.
     nodes: Vec<Option<u32>>,
@@ -55,6 +61,18 @@ pub(super) struct Fold {
     held: bool,
     paused: u32,
 }
+
+/// What an agent did last.
+#[derive(Debug)]
+pub(super) struct Recent {
+    pub seq: u64,
+    pub at: i64,
+    pub record: u32,
+    pub sentence: Sentence,
+}
+
+/// As many as a dashboard shows.
+const RECENT: usize = 5;
 
 /// An agent of the engine. Several nodes may be one agent's work in turn.
 #[derive(Debug)]
@@ -88,6 +106,8 @@ impl Fold {
             directive: None,
             stale: Vec::new(),
             ended: None,
+            recent: VecDeque::with_capacity(RECENT),
+            beat: 0,
             by_id: HashMap::with_capacity(spec.plan.nodes.len()),
             nodes: Vec::with_capacity(spec.plan.nodes.len()),
             agents: Vec::new(),
@@ -150,6 +170,10 @@ impl Fold {
                 record.heard = true;
                 record.progress = cut_to(&sentence.words.en, 60).into();
             });
+            if self.recent.len() == RECENT {
+                self.recent.pop_front();
+            }
+            self.recent.push_back(Recent { seq: event.seq, at: clock, record, sentence });
         }
     }
 
@@ -200,7 +224,9 @@ impl Fold {
             EventKind::AgentStopped { agent, verdict } => self.stopped(*agent, verdict),
             EventKind::InputRequested { about, .. } => self.asked(*about),
             EventKind::InputAnswered { question, .. } => self.answered(*question),
-            EventKind::MessageSent { to, from, text } => self.message(event.seq, *to, from, text, append),
+            EventKind::MessageSent { to, from, text, kind } => {
+                self.message(event.seq, *to, from, text, *kind, append);
+            }
             EventKind::DirectiveRecorded { generation, verb, target, text } => {
                 let directive = Directive::new(*generation, *verb, target, text.as_deref());
                 append(Log::Control, lines::directive(event.seq, now, event.by, &directive));
@@ -211,10 +237,31 @@ impl Fold {
                 let Some(record) = self.record_of(*agent) else { return };
                 self.with(record, |record| record.acked = record.acked.max(*generation));
                 let id = self.id_of(record);
-                append(Log::Control, lines::applied(event.seq, now, *generation, &id));
+                append(Log::Control, lines::receipt(event.seq, now, *generation, &id, "applied"));
             }
-            EventKind::DirectiveRefused { generation, reason } => {
-                append(Log::Control, lines::refused(event.seq, now, *generation, reason));
+            EventKind::DirectiveDelivered { generation, agent } => {
+                let Some(record) = self.record_of(*agent) else { return };
+                let id = self.id_of(record);
+                append(Log::Control, lines::receipt(event.seq, now, *generation, &id, "delivered"));
+            }
+            EventKind::DirectiveExpired { generation, agent } => {
+                let Some(record) = self.record_of(*agent) else { return };
+                let id = self.id_of(record);
+                append(Log::Control, lines::receipt(event.seq, now, *generation, &id, "expired"));
+            }
+            EventKind::DirectiveHeld { generation, node } => {
+                let Some(record) = self.node_record(*node) else { return };
+                self.with(record, |record| record.acked = record.acked.max(*generation));
+                let id = self.id_of(record);
+                append(Log::Control, lines::receipt(event.seq, now, *generation, &id, "applied"));
+            }
+            EventKind::DirectiveRefused { generation, reason, verb, target, text } => {
+                self.generation = *generation;
+                self.verbs.push(verb.unwrap_or(Verb::Pause));
+                let directive = verb
+                    .zip(target.as_ref())
+                    .map(|(verb, target)| Directive::new(*generation, verb, target, text.as_deref()));
+                append(Log::Control, lines::refused(event.seq, now, *generation, reason, directive.as_ref()));
             }
             EventKind::RunEnded { outcome, reason, .. } => {
                 self.ended = Some((*outcome, reason.clone(), now));
@@ -229,8 +276,21 @@ impl Fold {
             EventKind::NodeRestarted { node } => {
                 self.with_node(*node, |record| record.stage = Stage::Pending);
             }
+            EventKind::ModelRequested { agent, .. } => {
+                // It sees its inbox now.
+                if let Some(record) = self.record_of(*agent) {
+                    self.with(record, |record| record.unread = 0);
+                }
+            }
+            EventKind::AgentRestarted { agent } => {
+                let Some(record) = self.record_of(*agent) else { return };
+                let was_paused = self.records.get(record as usize).is_some_and(|record| record.paused);
+                self.paused -= u32::from(was_paused).min(self.paused);
+                self.with(record, |record| (record.paused, record.questions) = (false, 0));
+            }
             EventKind::RunCreated { .. }
             | EventKind::RunRecovered { .. }
+            | EventKind::ForeignSkipped { .. }
             | EventKind::NodeUncertain { .. }
             | EventKind::NodeWarned { .. }
             | EventKind::NodePrinted { .. }
@@ -244,7 +304,6 @@ impl Fold {
             | EventKind::SkillUsed { .. }
             | EventKind::TimerFired { .. }
             | EventKind::ModelRetried { .. }
-            | EventKind::ModelRequested { .. }
             | EventKind::ModelAnswered { .. }
             | EventKind::ModelFailed { .. }
             | EventKind::ToolRequested { .. }
@@ -291,22 +350,36 @@ impl Fold {
         }
     }
 
-    fn message(&mut self, seq: u64, to: u32, from: &str, text: &str, append: &mut dyn FnMut(Log, Vec<u8>)) {
+    fn message(
+        &mut self,
+        seq: u64,
+        to: u32,
+        from: &str,
+        text: &str,
+        kind: Option<MessageKind>,
+        append: &mut dyn FnMut(Log, Vec<u8>),
+    ) {
         let Some(record) = self.record_of(to) else { return };
         let to = self.id_of(record);
         // A redirect reaches its agent as a message, wrapped in words for the model; programs get the instruction alone.
+        // Logs from before messages had kinds say it by what came before.
         let acked = self.records.get(record as usize).map_or(0, |record| record.acked);
+        let is_redirect = |newest: &&Directive| match kind {
+            Some(kind) => kind == MessageKind::Redirect,
+            None => newest.verb == Verb::Redirect && newest.generation > acked && from == "user",
+        };
         let instruction = self
             .directive
             .as_ref()
-            .filter(|newest| newest.verb == Verb::Redirect && newest.generation > acked && from == "user")
+            .filter(is_redirect)
             .map(|newest| newest.message.as_str())
             .filter(|instruction| text.ends_with(instruction));
-        let line = lines::message(seq, self.clock, from, &to, text, instruction);
+        let line = lines::message(seq, self.clock, from, &to, text, instruction, kind);
         if let Some(sender) = self.by_id.get(from) {
             append(Log::Outbox(*sender), line.clone());
         }
         append(Log::Inbox(record), line);
+        self.with(record, |record| record.unread += 1);
     }
 
     fn directed(&mut self, generation: u64, verb: Verb, target: &Target) {
@@ -321,13 +394,16 @@ impl Fold {
         let records: Vec<u32> = match target {
             Target::All => {
                 self.held = paused;
-                self.agents.iter().filter(|agent| agent.live).map(|agent| agent.record).collect()
+                let live = self.agents.iter().filter(|agent| agent.live).map(|agent| agent.record);
+                // Who has not started is held by its own name only, and let go with everybody.
+                let waits = |(_, record): &(u32, &Record)| record.stage == Stage::Pending && record.paused;
+                let waiting = (0u32..).zip(&self.records).filter(waits).map(|(at, _)| at);
+                if paused { live.collect() } else { live.chain(waiting).collect() }
             }
             Target::Agent(path) => {
-                let works = |record: &u32| {
-                    self.records.get(*record as usize).is_some_and(|record| record.stage == Stage::Working)
-                };
-                self.by_id.get(&path.0).copied().filter(works).into_iter().collect()
+                let goes_on =
+                    |record: &u32| self.records.get(*record as usize).is_some_and(|record| !record.is_over());
+                self.by_id.get(&path.0).copied().filter(goes_on).into_iter().collect()
             }
         };
         for record in records {
@@ -349,9 +425,22 @@ impl Fold {
             (Some((Outcome::Aborted, reason, _)), _) => (RunWord::Aborted, Some(reason)),
             // It waits for a larger budget, and `resume` continues it.
             (Some((Outcome::BudgetExhausted, reason, _)), _) => (RunWord::Interrupted, Some(reason)),
-            (None, _) if self.held || self.paused > 0 => (RunWord::Paused, None),
+            (None, _) if self.is_paused() => (RunWord::Paused, None),
             (None, Owner::Gone) if !self.waits_for_a_person() => (RunWord::Interrupted, None),
             (None, _) => (RunWord::Running, None),
+        }
+    }
+
+    /// Nobody works, because somebody said so.
+    fn is_paused(&self) -> bool {
+        let at_work = |record: &Record| record.stage == Stage::Working && !record.paused;
+        let is_live = |agent: &Agent| {
+            agent.live && self.records.get(agent.record as usize).is_some_and(|record| !record.paused)
+        };
+        match (self.held, self.paused) {
+            (true, _) => !self.agents.iter().any(is_live),
+            (false, 0) => false,
+            (false, _) => !self.records.iter().any(at_work),
         }
     }
 
@@ -368,6 +457,14 @@ impl Fold {
         let at_work = |record: &Record| record.stage == Stage::Working;
         let mut working = self.records.iter().filter(|record| at_work(record)).peekable();
         working.peek().is_some() && working.all(|record| record.questions > 0)
+    }
+
+    /// Whoever is at work is still at work, though nothing was heard of it.
+    pub fn beat(&mut self, now: i64) {
+        self.beat = now;
+        let at_work = |(_, record): &(u32, &Record)| record.stage == Stage::Working;
+        let working: Vec<u32> = (0u32..).zip(&self.records).filter(at_work).map(|(at, _)| at).collect();
+        working.into_iter().for_each(|record| self.with(record, |_| {}));
     }
 
     /// Every agent that has not ended looks different now.
@@ -394,6 +491,7 @@ impl Fold {
             | EventKind::NodeFailed { node, .. }
             | EventKind::NodeWarned { node, .. }
             | EventKind::NodePrinted { node, .. }
+            | EventKind::DirectiveHeld { node, .. }
             | EventKind::NodeRestarted { node }
             | EventKind::NodeUncertain { node } => self.node_record(*node),
             EventKind::AgentStarted { agent, .. } | EventKind::AgentQueued { agent, .. } => {
@@ -403,6 +501,7 @@ impl Fold {
             | EventKind::AgentWaiting { agent }
             | EventKind::AgentHosted { agent, .. }
             | EventKind::AgentInterrupted { agent, .. }
+            | EventKind::AgentRestarted { agent }
             | EventKind::AgentActed { agent, .. }
             | EventKind::ModelRequested { agent, .. }
             | EventKind::ModelAnswered { agent, .. }
@@ -416,6 +515,7 @@ impl Fold {
             | EventKind::RepairAsked { agent, .. }
             | EventKind::SkillUsed { agent, .. }
             | EventKind::DirectiveApplied { agent, .. }
+            | EventKind::DirectiveExpired { agent, .. }
             | EventKind::MessageSent { to: agent, .. } => self.record_of(*agent),
             EventKind::InputRequested { .. } => self.questions.last().and_then(|asker| asker.agent),
             EventKind::InputAnswered { question, .. } => {
@@ -426,7 +526,9 @@ impl Fold {
             | EventKind::LimitsRaised { .. }
             | EventKind::TimerFired { .. }
             | EventKind::RunEnded { .. }
+            | EventKind::ForeignSkipped { .. }
             | EventKind::DirectiveRecorded { .. }
+            | EventKind::DirectiveDelivered { .. }
             | EventKind::DirectiveRefused { .. } => None,
         };
         record.filter(|record| self.records.get(*record as usize).is_some_and(|record| record.speaks))

@@ -4,7 +4,7 @@
 use super::moment::timestamp;
 use super::sentence::Sentence;
 use super::status::MessageType;
-use fugato_engine::{By, Target, Verb};
+use fugato_engine::{By, MessageKind, Target, Verb};
 use fugato_model::Words;
 use serde::Serialize;
 
@@ -57,6 +57,7 @@ pub(super) fn message(
     to: &str,
     text: &str,
     instruction: Option<&str>,
+    kind: Option<MessageKind>,
 ) -> Vec<u8> {
     #[derive(Serialize)]
     struct Line<'a> {
@@ -77,7 +78,13 @@ pub(super) fn message(
         id: format!("msg_{seq}"),
         from,
         to,
-        r#type: if instruction.is_some() { MessageType::Redirect } else { MessageType::Handoff },
+        r#type: match (instruction, kind) {
+            (Some(_), _) | (_, Some(MessageKind::Redirect)) => MessageType::Redirect,
+            (_, Some(MessageKind::Question)) => MessageType::Question,
+            (_, Some(MessageKind::Blocked)) => MessageType::Blocked,
+            (_, Some(MessageKind::Result)) => MessageType::Result,
+            (_, Some(MessageKind::Handoff) | None) => MessageType::Handoff,
+        },
         body: instruction.unwrap_or(text),
         timestamp: timestamp(at),
         instruction,
@@ -109,7 +116,8 @@ pub(super) fn directive(seq: u64, at: i64, by: By, directive: &Directive) -> Vec
     })
 }
 
-pub(super) fn applied(seq: u64, at: i64, generation: u64, agent: &str) -> Vec<u8> {
+/// How far a directive has come with one agent.
+pub(super) fn receipt(seq: u64, at: i64, generation: u64, agent: &str, receipt: &'static str) -> Vec<u8> {
     #[derive(Serialize)]
     struct Line<'a> {
         seq: u64,
@@ -118,21 +126,42 @@ pub(super) fn applied(seq: u64, at: i64, generation: u64, agent: &str) -> Vec<u8
         agent: &'a str,
         receipt: &'static str,
     }
-    line(&Line { seq, timestamp: timestamp(at), generation, agent, receipt: "applied" })
+    line(&Line { seq, timestamp: timestamp(at), generation, agent, receipt })
 }
 
-pub(super) fn refused(seq: u64, at: i64, generation: u64, reason: &Words) -> Vec<u8> {
+pub(super) fn refused(
+    seq: u64,
+    at: i64,
+    generation: u64,
+    reason: &Words,
+    directive: Option<&Directive>,
+) -> Vec<u8> {
     #[derive(Serialize)]
     struct Line<'a> {
         seq: u64,
         timestamp: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        action: Option<Verb>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        target: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message: Option<&'a str>,
         generation: u64,
         receipt: &'static str,
         reason: &'a str,
         reason_zh: &'a str,
     }
-    let timestamp = timestamp(at);
-    line(&Line { seq, timestamp, generation, receipt: "refused", reason: &reason.en, reason_zh: &reason.zh })
+    line(&Line {
+        seq,
+        timestamp: timestamp(at),
+        action: directive.map(|directive| directive.verb),
+        target: directive.map(|directive| directive.target.as_str()),
+        message: directive.map(|directive| directive.message.as_str()),
+        generation,
+        receipt: "refused",
+        reason: &reason.en,
+        reason_zh: &reason.zh,
+    })
 }
 
 fn line(value: &impl Serialize) -> Vec<u8> {

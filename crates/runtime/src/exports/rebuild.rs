@@ -58,6 +58,20 @@ pub fn rebuild(state: &Path) -> Result<Rebuilt, StoreError> {
     Ok(sum)
 }
 
+/// Brings the files of one run that nobody works on to the end of its log.
+pub(crate) fn renew(state: &Path, run: &str) -> Result<(), StoreError> {
+    let Some(reader) = Reader::open(state)? else { return Ok(()) };
+    match one(&reader, state, run, Owner::Gone) {
+        Ok(_) => {
+            // Whoever died before its first pass never pointed to it.
+            let is_pointed = pointed_at(state).is_some();
+            let _ = (!is_pointed).then(|| point_at(state, run));
+            Ok(())
+        }
+        Err(error) => Err(StoreError::Io { path: state.join("runs").join(run), detail: error.to_string() }),
+    }
+}
+
 /// How the exports compare with the log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compared {
@@ -108,7 +122,7 @@ pub(super) fn one(
         .prefix(TEMPORARY)
         .tempdir_in(&target)
         .map_err(|error| ExportError::at(&target, error))?;
-    Writer::new(run, Files::stage(stage.path())).pass(reader, owner)?;
+    Writer::new(run, Files::stage(stage.path())).pass(reader, owner, None)?;
     let mut install = Install::default();
     install.directory(stage.path(), &target)?;
     Ok((install.intact, install.restored))

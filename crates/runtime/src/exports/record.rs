@@ -43,6 +43,8 @@ pub(super) struct Record {
     pub completed_at: Option<i64>,
     pub heartbeat: Option<i64>,
     pub acked: u64,
+    /// Messages it has not seen yet.
+    pub unread: u64,
     /// What it did last.
     pub progress: Box<str>,
     /// Its `status.json` is not what it should be.
@@ -68,6 +70,7 @@ impl Record {
             completed_at: None,
             heartbeat: None,
             acked: 0,
+            unread: 0,
             progress: "".into(),
             stale: true,
             heard: false,
@@ -111,6 +114,7 @@ impl Record {
             (Stage::Cancelled, _) | (Stage::Pending | Stage::Working, Around::Over(_)) => {
                 AgentWord::Cancelled
             }
+            (Stage::Pending, _) if self.paused => AgentWord::Paused,
             (Stage::Pending, _) => AgentWord::Pending,
             (Stage::Working, _) if self.paused => AgentWord::Paused,
             (Stage::Working, _) if self.questions > 0 => AgentWord::AwaitingInput,

@@ -1,9 +1,9 @@
 //! The files that are replaced as a whole: `run.json`, `status.json`, `control.json`.
 
-use super::fold::{Fold, Owner};
+use super::fold::{Fold, Owner, Recent};
 use super::lines::Directive;
 use super::moment::{Stamps, timestamp};
-use super::record::Record;
+use super::record::{Record, Stage};
 use super::status::{AgentWord, RunWord};
 use serde::Serialize;
 use serde::ser::{SerializeSeq as _, Serializer};
@@ -24,6 +24,7 @@ pub(super) fn run_json(fold: &Fold, owner: Owner) -> Vec<u8> {
         reason_zh: Option<&'a str>,
         agents: Agents<'a>,
         dependencies: &'a RawValue,
+        recent: Vec<Newest<'a>>,
     }
     let (status, reason) = fold.standing(owner);
     document(&Document {
@@ -37,7 +38,33 @@ pub(super) fn run_json(fold: &Fold, owner: Owner) -> Vec<u8> {
         reason_zh: reason.map(|words| words.zh.as_str()),
         agents: Agents { fold, owner },
         dependencies: &fold.dependencies,
+        recent: fold.recent.iter().rev().map(|recent| Newest::of(recent, fold)).collect(),
     })
+}
+
+/// Whoever wants to know what happened last need not open the streams of all agents.
+#[derive(Serialize)]
+struct Newest<'a> {
+    seq: u64,
+    timestamp: String,
+    agent: &'a str,
+    r#type: &'a str,
+    message: &'a str,
+    message_zh: &'a str,
+}
+
+impl<'a> Newest<'a> {
+    fn of(recent: &'a Recent, fold: &'a Fold) -> Self {
+        let agent = fold.records.get(recent.record as usize).map_or("", |record| &*record.id);
+        Self {
+            seq: recent.seq,
+            timestamp: timestamp(recent.at),
+            agent,
+            r#type: recent.sentence.kind,
+            message: &recent.sentence.words.en,
+            message_zh: &recent.sentence.words.zh,
+        }
+    }
 }
 
 /// Written straight from the records: a copy of ten thousand of them every time would be waste.
@@ -88,15 +115,23 @@ pub(super) fn status_json(fold: &Fold, record: &Record, owner: Owner) -> Vec<u8>
         progress: &'a str,
         last_heartbeat: Option<String>,
         acked_generation: u64,
+        unread: u64,
     }
     document(&Document {
         agent_id: &record.id,
         status: record.shown(fold.around(owner)),
         phase: fold.phase_of(record),
         progress: &record.progress,
-        last_heartbeat: record.heartbeat.map(timestamp),
+        last_heartbeat: heartbeat(fold, record, owner).map(timestamp),
         acked_generation: record.acked,
+        unread: record.unread,
     })
+}
+
+/// The last sign of life: of the agent, or of the owner on its behalf while a call of it takes its time.
+fn heartbeat(fold: &Fold, record: &Record, owner: Owner) -> Option<i64> {
+    let is_at_work = owner == Owner::Here && record.stage == Stage::Working;
+    record.heartbeat.map(|heard| if is_at_work { heard.max(fold.beat) } else { heard })
 }
 
 pub(super) fn control_json(directive: &Directive) -> Vec<u8> {

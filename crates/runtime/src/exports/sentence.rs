@@ -120,7 +120,19 @@ pub(super) fn of_event(kind: &EventKind, verb_of: impl Fn(u64) -> Option<Verb>) 
             let (from, text) = (cut(from), cut(text));
             say("message", words!("message from {from}: {text}", "来自 {from} 的消息：{text}"))
         }
-        EventKind::DirectiveApplied { generation, .. } => Some(directed(verb_of(*generation), *generation)),
+        EventKind::DirectiveApplied { generation, .. } | EventKind::DirectiveHeld { generation, .. } => {
+            Some(directed(verb_of(*generation), *generation))
+        }
+        EventKind::DirectiveExpired { generation, .. } => say(
+            "directive",
+            words!(
+                "ended before it could act on directive {generation}",
+                "在执行第 {generation} 条指令之前已结束"
+            ),
+        ),
+        EventKind::AgentRestarted { .. } => {
+            say("restarted", words!("breaks off what it was doing and goes on", "中断当前操作后继续"))
+        }
         EventKind::NodeWarned { warnings, .. } => {
             let first = warnings.first()?;
             let (en, zh) = (cut(&first.en), cut(&first.zh));
@@ -151,7 +163,9 @@ pub(super) fn of_event(kind: &EventKind, verb_of: impl Fn(u64) -> Option<Verb>) 
         | EventKind::RunRecovered { .. }
         | EventKind::LimitsRaised { .. }
         | EventKind::RunEnded { .. }
+        | EventKind::ForeignSkipped { .. }
         | EventKind::DirectiveRecorded { .. }
+        | EventKind::DirectiveDelivered { .. }
         | EventKind::DirectiveRefused { .. } => None,
     }
 }

@@ -5,10 +5,12 @@ use super::files::{Durability, ExportError, Files};
 use super::fold::{Fold, Log, Owner};
 use super::foreign;
 use super::glance;
+use super::intake::{Intake, Own};
+use super::record::Record;
 use super::render;
 use crate::runs::{JournalError, decode};
 use crate::store::Reader;
-use fugato_engine::Event;
+use fugato_engine::{Event, EventKind};
 use fugato_model::Words;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -42,6 +44,8 @@ pub(super) struct Writer {
     shown_generation: u64,
     /// What this writer put into `control.json`.
     control: Vec<u8>,
+    /// What is ours in the files that others write to as well.
+    pub own: Own,
 }
 
 /// In larger plans an agent gets its directory when it first says something: ten thousand directories that all say
@@ -58,7 +62,18 @@ impl Writer {
             shown_seq: 0,
             shown_generation: 0,
             control: Vec::new(),
+            own: Own::default(),
         }
+    }
+
+    /// Has the run ended for good? Then nobody takes anything any more.
+    pub fn is_over(&self) -> bool {
+        let ended = self.fold.as_ref().and_then(|fold| fold.ended.as_ref());
+        ended.is_some_and(|(outcome, ..)| *outcome != fugato_engine::Outcome::BudgetExhausted)
+    }
+
+    pub fn records(&self) -> &[Record] {
+        self.fold.as_ref().map(|fold| fold.records.as_slice()).unwrap_or_default()
     }
 
     /// Something that is in the log is missing from a file.
@@ -67,13 +82,23 @@ impl Writer {
     }
 
     /// Brings the files to the end of the log. The first failure is told; what can be written is written.
-    pub fn pass(&mut self, reader: &Reader, owner: Owner) -> Result<(), WriteError> {
+    pub fn pass(
+        &mut self,
+        reader: &Reader,
+        owner: Owner,
+        intake: Option<&mut Intake>,
+    ) -> Result<(), WriteError> {
         let read = self.read(reader);
-        self.write(read, owner)
+        self.write(read, owner, intake)
     }
 
     /// The same from events that were kept since they were stored. `None`: there are some between that were not.
-    pub fn follow(&mut self, fresh: &[Arc<Event>], owner: Owner) -> Option<Result<(), WriteError>> {
+    pub fn follow(
+        &mut self,
+        fresh: &[Arc<Event>],
+        owner: Owner,
+        intake: Option<&mut Intake>,
+    ) -> Option<Result<(), WriteError>> {
         let next = self.fold.as_ref().map_or(1, |fold| fold.seq + 1);
         let new = fresh.get(fresh.partition_point(|event| event.seq < next)..).unwrap_or_default();
         let is_gapless = new.iter().map(|event| event.seq).eq((next..).take(new.len()));
@@ -81,12 +106,25 @@ impl Writer {
             return None;
         }
         let taken = new.iter().try_for_each(|event| self.take(event));
-        Some(self.write(taken, owner))
+        Some(self.write(taken, owner, intake))
     }
 
-    fn write(&mut self, read: Result<(), WriteError>, owner: Owner) -> Result<(), WriteError> {
+    /// Says of everybody at work that they still are.
+    pub fn beat(&mut self, now: i64) -> Result<(), ExportError> {
+        if let Some(fold) = &mut self.fold {
+            fold.beat(now);
+        }
+        self.documents(Owner::Here, None)
+    }
+
+    fn write(
+        &mut self,
+        read: Result<(), WriteError>,
+        owner: Owner,
+        intake: Option<&mut Intake>,
+    ) -> Result<(), WriteError> {
         let lines = self.files.flush();
-        let documents = self.documents(owner);
+        let documents = self.documents(owner, intake);
         read?;
         lines?;
         Ok(documents?)
@@ -123,7 +161,7 @@ impl Writer {
 
     /// Folds one event and queues the lines it makes. The first failure is told; the other lines are queued.
     fn take(&mut self, event: &Event) -> Result<(), WriteError> {
-        let Self { fold, files, .. } = self;
+        let Self { fold, files, own, .. } = self;
         let Some(fold) = fold else {
             *fold = Fold::created(event);
             return Ok(());
@@ -131,14 +169,20 @@ impl Writer {
         let mut lines = Vec::new();
         fold.apply(event, &mut |log, line| lines.push((log, line)));
         let mut first = Ok(());
+        if let (EventKind::DirectiveRecorded { .. }, Some(directive)) = (&event.kind, &fold.directive) {
+            own.wrote_control(&render::control_json(directive));
+        }
         for (log, line) in lines {
+            if matches!(log, Log::Inbox(_)) {
+                own.wrote_line(&line);
+            }
             first = first.and(files.append(&file_of(fold, log), event.seq, &line));
         }
         Ok(first?)
     }
 
     /// Agents first, the run last: whoever finds the run complete finds its agents so.
-    fn documents(&mut self, owner: Owner) -> Result<(), ExportError> {
+    fn documents(&mut self, owner: Owner, intake: Option<&mut Intake>) -> Result<(), ExportError> {
         let Some(fold) = &mut self.fold else { return Ok(()) };
         if self.shown.is_some_and(|shown| shown != owner) {
             fold.all_stale();
@@ -155,7 +199,7 @@ impl Writer {
             documents.push((record.file("status.json"), render::status_json(fold, record, owner)));
         }
         let mut first = self.files.replace_all(&documents);
-        first = first.and(self.control());
+        first = first.and(self.control(intake));
         let Some(fold) = &self.fold else { return first };
         if self.shown != Some(owner) || self.shown_seq != fold.seq {
             first =
@@ -165,28 +209,38 @@ impl Writer {
         first
     }
 
-    /// The newest directive. What another program wrote there is not ours to lose: a newer one stays until it is
-    /// imported, an older one is kept beside.
-    fn control(&mut self) -> Result<(), ExportError> {
-        let Some(directive) = self.fold.as_ref().and_then(|fold| fold.directive.as_ref()) else {
+    /// The newest directive. What another program wrote there is not ours to lose: it is taken first, and what came
+    /// between is looked at where it went. Where nobody takes anything, a newer one stays and an older one is kept.
+    fn control(&mut self, mut intake: Option<&mut Intake>) -> Result<(), ExportError> {
+        let newest = self.fold.as_ref().and_then(|fold| fold.directive.as_ref());
+        let Some(directive) = newest.filter(|newest| newest.generation > self.shown_generation) else {
             return Ok(());
         };
-        if directive.generation <= self.shown_generation {
-            return Ok(());
+        let (bytes, generation) = (render::control_json(directive), directive.generation);
+        if let Some(intake) = intake.as_deref_mut() {
+            intake.before_control(self);
         }
-        let bytes = render::control_json(directive);
-        if let Some(found) = self.files.read_small("control.json").filter(|found| *found != bytes) {
-            let generation = foreign::control_generation(&found);
-            if generation.is_some_and(|found| found > directive.generation) {
+        let found = self.files.read_small("control.json").filter(|found| *found != bytes);
+        let is_settled = |found: &[u8]| intake.as_ref().is_some_and(|intake| intake.is_settled(found));
+        if let Some(found) = found.filter(|found| !is_settled(found)) {
+            let theirs = foreign::control_generation(&found);
+            if theirs.is_some_and(|theirs| theirs > generation) {
                 return Ok(());
             }
-            let is_torn_export = generation.is_none() && bytes.starts_with(&found);
+            let is_torn_export = theirs.is_none() && bytes.starts_with(&found);
             if found != self.control && self.shown_generation > 0 && !is_torn_export {
                 self.files.keep_copy("control.json", &found)?;
             }
         }
-        self.files.replace("control.json", &bytes, Durability::Now)?;
-        (self.shown_generation, self.control) = (directive.generation, bytes);
+        match intake {
+            Some(intake) => {
+                if let Some(displaced) = self.files.exchange("control.json", &bytes)? {
+                    intake.displaced(self, displaced);
+                }
+            }
+            None => self.files.replace("control.json", &bytes, Durability::Now)?,
+        }
+        (self.shown_generation, self.control) = (generation, bytes);
         Ok(())
     }
 }

@@ -1,8 +1,9 @@
 //! Telling a run something from outside its process: recorded in the store, decided by the run's owner, answered with the
 //! events it led to.
 
+use super::unowned;
 use crate::store::{Store, StoreError};
-use fugato_engine::{Command, Refusal};
+use fugato_engine::{Command, Refusal, Target, Verb};
 use fugato_model::{Words, words};
 use std::time::{Duration, Instant};
 
@@ -24,10 +25,12 @@ pub enum CommandError {
 /// How often an owner looks for commands, and whoever waits for its answer.
 pub(super) const LOOK: Duration = Duration::from_millis(25);
 
-/// Tells the owner of a run something and waits for its answer.
+/// Tells a run something and waits for the answer of whoever works on it. The one way in, for every kind of run and
+/// every surface.
 pub fn command(store: &Store, run: &str, command: &Command, patience: Duration) -> Result<(), CommandError> {
     let body = serde_json::to_string(command).unwrap_or_default();
     let id = store.command(run, &body)?;
+    let is_end = matches!(command, Command::Direct { verb: Verb::Cancel, target: Target::All, .. });
     let reader = store.reader()?;
     let until = Instant::now() + patience;
     loop {
@@ -36,7 +39,7 @@ pub fn command(store: &Store, run: &str, command: &Command, patience: Duration) 
         if let Some(answer) = reader.command_answer(id)? {
             return read_answer(&answer).map_err(CommandError::Refused);
         }
-        if !is_owned {
+        if !is_owned && !(is_end && unowned::end(store, run)?) {
             return Err(CommandError::Unowned);
         }
         if Instant::now() > until {

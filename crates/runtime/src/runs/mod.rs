@@ -13,10 +13,13 @@ mod corpus_tests;
 mod executor;
 #[cfg(test)]
 mod fault_tests;
+mod foreign;
 mod import;
 mod journal;
 mod kinds;
 mod moment;
+#[cfg(test)]
+mod order_tests;
 mod perform;
 mod recorded;
 mod rerun;
@@ -27,8 +30,10 @@ mod start;
 mod streams;
 #[cfg(test)]
 mod test_bed;
+mod unowned;
 mod washing;
 
+pub(crate) use clock::wall as wall_clock;
 pub use commands::{CommandError, command};
 pub use executor::Hosts;
 pub use import::{import, spool};

@@ -2,6 +2,7 @@
 
 use super::clock::Clock;
 use super::commands::{LOOK, write_answer};
+use super::foreign;
 use super::journal::{self, JournalError};
 use super::perform::{Performed, World};
 use super::washing;
@@ -101,6 +102,15 @@ pub struct Session {
     tasks: JoinSet<Performed>,
     under_way: HashMap<EffectKey, CancellationToken>,
     live: (mpsc::UnboundedSender<Notice>, mpsc::UnboundedReceiver<Notice>),
+    when_paused: WhenPaused,
+}
+
+/// What a session does when everybody is paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WhenPaused {
+    End,
+    /// Whoever resumes an agent from elsewhere finds somebody who works on the run.
+    Stay,
 }
 
 /// An input, and who waits for what becomes of it.
@@ -126,6 +136,8 @@ enum AskedBy {
     Here(oneshot::Sender<Result<(), Refusal>>),
     /// Another process, by the number of its command.
     Command(i64),
+    /// Another program, through a file of the run: it waits for nothing, so a refusal is said in the log.
+    File(i64, String),
 }
 
 impl From<Input> for Queued {
@@ -214,6 +226,8 @@ impl Session {
         }
         let epoch = lease.epoch;
         let mut session = Self::new(run, store, lease, world, watcher);
+        // What was said while nobody worked on it comes first.
+        session.hear()?;
         session.queue.push_back(Input::Recover { epoch }.into());
         Ok(session)
     }
@@ -227,9 +241,11 @@ impl Session {
         let live = mpsc::unbounded_channel();
         let warnings = live.0.clone();
         let agents = run.spec.plan.nodes.len();
-        let exporter = Exporter::start(store.dir(), &run.spec.id, agents, move |words| {
+        let warn = move |words| {
             let _ = warnings.send(Notice::Warning(words));
-        });
+        };
+        let import = foreign::importer(store.clone(), &run.spec.id);
+        let exporter = Exporter::listen(store.dir(), &run.spec.id, agents, warn, import);
         Self {
             clock: Clock::start(run.last_at()),
             commands: Commands::default(),
@@ -243,11 +259,17 @@ impl Session {
             tasks: JoinSet::new(),
             under_way: HashMap::new(),
             live,
+            when_paused: WhenPaused::End,
         }
     }
 
     pub fn run(&self) -> &Run {
         &self.run
+    }
+
+    /// From now on the session waits while everybody is paused, instead of ending.
+    pub fn stay_while_paused(&mut self) {
+        self.when_paused = WhenPaused::Stay;
     }
 
     /// Puts an input before the first turn: an answer, a raised limit.
@@ -359,7 +381,10 @@ impl Session {
         }
         for waiting in reader.commands(&self.run.spec.id, self.commands.taken)? {
             self.commands.taken = waiting.id;
-            let asked_by = AskedBy::Command(waiting.id);
+            let asked_by = match foreign::file_of(&waiting.body) {
+                Some(file) => AskedBy::File(waiting.id, file),
+                None => AskedBy::Command(waiting.id),
+            };
             let queued = match serde_json::from_str::<Command>(&waiting.body) {
                 Ok(command) => Queued { input: command.into(), asked_by },
                 // Of a later version: refused with its words, because nobody may wait for ever.
@@ -381,17 +406,34 @@ impl Session {
                 if let Some(redactor) = self.store.redactor() {
                     washing::input(&redactor, &mut input);
                 }
-                let is_unknown = matches!((&input, &asked_by), (Input::Go, AskedBy::Command(_)));
+                let is_unknown =
+                    matches!((&input, &asked_by), (Input::Go, AskedBy::Command(_) | AskedBy::File(..)));
+                let now = self.clock.now();
+                let directive = match &input {
+                    Input::Direct { verb, target, text } => Some((*verb, target.clone(), text.clone())),
+                    _ => None,
+                };
+                let is_directive = directive.is_some();
                 let decided = match is_unknown {
                     true => Err(Refusal { words: words!("unknown command", "未知命令") }),
-                    false => self.run.decide(input, self.clock.now()),
+                    false => self.run.decide(input, now),
                 };
+                if let (Some((verb, target, text)), Err(refusal)) = (directive, &decided) {
+                    part.events.extend(self.run.refused(verb, target, text, refusal, now));
+                }
                 let decided = decided.map(|new| part.events.extend(new));
                 match asked_by {
                     AskedBy::Nobody => {}
                     AskedBy::Caller => refused = refused.or(decided.err()),
                     AskedBy::Here(reply) => replies.push((reply, decided)),
                     AskedBy::Command(id) => part.answers.push((id, write_answer(&decided))),
+                    AskedBy::File(id, file) => {
+                        if let (Err(refusal), false) = (&decided, is_directive) {
+                            let skipped = Input::Skipped { file, problem: refusal.words.clone() };
+                            part.events.extend(self.run.decide(skipped, now).unwrap_or_default());
+                        }
+                        part.answers.push((id, write_answer(&decided)));
+                    }
                 }
                 if part.events.len() >= PART {
                     parts.push(self.hand_over(std::mem::take(&mut part))?);
@@ -503,7 +545,8 @@ impl Session {
         if self.run.open_questions().next().is_some() {
             return Some(End::AwaitingInput);
         }
-        (self.run.status() == "paused").then_some(End::Paused)
+        let is_paused = self.run.status() == "paused";
+        (is_paused && self.when_paused == WhenPaused::End).then_some(End::Paused)
     }
 
     /// Lists show why a run stands still that nobody paused. There is space kept aside for this.
@@ -582,7 +625,7 @@ fn broken(key: EffectKey) -> Performed {
 /// A lease is judged by its owner's life, not by time; renewing keeps the age that people see honest.
 const RENEW: Duration = Duration::from_secs(10);
 
-fn status_of(run: &Run) -> RunStatus {
+pub(super) fn status_of(run: &Run) -> RunStatus {
     match run.status() {
         "complete" => RunStatus::Complete,
         "failed" => RunStatus::Failed,

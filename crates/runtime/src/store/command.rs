@@ -43,7 +43,52 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Records what was found in files of other programs, all of it or nothing. What asks for nothing is only remembered.
+    pub(crate) fn import(&self, run: &str, found: Vec<Imported>) -> Result<(), StoreError> {
+        let run = run.to_owned();
+        let clean = |text: String| match self.redactor() {
+            Some(redactor) => String::from_utf8_lossy(&redactor.clean(text.as_bytes())).into_owned(),
+            None => text,
+        };
+        let found: Vec<Imported> =
+            found.into_iter().map(|one| Imported { body: clean(one.body), ..one }).collect();
+        let insert = move |connection: &Connection, place: &super::Place| {
+            let mut statement = connection
+                .prepare_cached("INSERT INTO commands (run, body, issued_at, answer) VALUES (?1, ?2, ?3, ?4)")
+                .map_err(|error| StoreError::sql(&place.database, &error))?;
+            for one in &found {
+                let answer = one.is_only_remembered.then_some("{}");
+                statement
+                    .execute((&run, &one.body, now(), answer))
+                    .map_err(|error| StoreError::sql(&place.database, &error))?;
+            }
+            Ok(())
+        };
+        self.change(insert).wait()
+    }
+}
+
+/// A command that another program left in a file: a JSON document with an `origin`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Imported {
+    pub body: String,
+    pub is_only_remembered: bool,
+}
+
 impl Reader {
+    /// Where everything stood that was ever imported into a run, each one JSON document.
+    pub(crate) fn imported(&self, run: &str) -> Result<Vec<String>, StoreError> {
+        let collect = || -> rusqlite::Result<Vec<String>> {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT json_extract(body, '$.origin') FROM commands
+                 WHERE run = ?1 AND body LIKE '%\"origin\":%' AND json_extract(body, '$.origin') IS NOT NULL",
+            )?;
+            statement.query_map([run], |row| row.get(0))?.collect()
+        };
+        collect().map_err(|error| self.sql(&error))
+    }
+
     /// Commands of a run that wait for an answer, in order, after the one with this number.
     pub fn commands(&self, run: &str, after: i64) -> Result<Vec<Waiting>, StoreError> {
         let collect = || -> rusqlite::Result<Vec<Waiting>> {

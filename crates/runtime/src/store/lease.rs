@@ -4,6 +4,7 @@
 use super::process::{self, Seen, this_machine};
 use super::row::{Millis, NewRun};
 use super::{Store, StoreError, group};
+use fugato_model::{Words, escape_for_terminal, words};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -61,6 +62,19 @@ impl LeaseRow {
             // A clock that went backwards is no reason to take a run from anybody.
             now().saturating_sub(self.renewed_at) < SILENCE
         })
+    }
+
+    /// Why nobody works on the run, when its holder does not live.
+    pub fn why_gone(&self) -> Words {
+        let (pid, machine) = (self.owner.pid, this_machine());
+        if self.owner.host == machine.host && self.owner.boot != machine.boot {
+            return words!("the machine was started again meanwhile", "机器在此期间重新启动过");
+        }
+        if self.owner.namespace == machine.namespace {
+            return words!("its process (pid {pid}) is gone", "其进程（pid {pid}）已不存在");
+        }
+        let host = escape_for_terminal(&self.owner.host).into_owned();
+        words!("nothing was heard from its process on `{host}`", "在 `{host}` 上的进程没有消息")
     }
 
     fn new(run: &str, epoch: u64, owner: &Owner) -> Self {

@@ -28,6 +28,7 @@ mod schema;
 mod writer;
 
 pub use archive::{ExportError, Imported, Part, export_run, import_run, read_archive};
+pub(crate) use command::Imported as ImportedCommand;
 pub use command::Waiting;
 pub use error::StoreError;
 pub use events::Events;

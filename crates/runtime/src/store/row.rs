@@ -115,10 +115,12 @@ pub struct RunRow {
 }
 
 impl RunRow {
-    /// A run that says it runs, but whose owner is gone, is interrupted.
+    /// A run that says it runs, but whose owner is gone, is interrupted. A paused one that its owner left in order needs
+    /// nobody.
     pub fn effective_status(&self) -> RunStatus {
         match self.status {
-            RunStatus::Running | RunStatus::Paused if !self.is_live() => RunStatus::Interrupted,
+            RunStatus::Running if !self.is_live() => RunStatus::Interrupted,
+            RunStatus::Paused if self.lease.is_some() && !self.is_live() => RunStatus::Interrupted,
             _ => self.status.clone(),
         }
     }

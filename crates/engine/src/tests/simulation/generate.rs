@@ -241,7 +241,12 @@ pub fn input(run: &Run, dice: &mut Dice) -> Input {
             Target::All if !dice.one_in(4) => Input::Go,
             chosen => direct(Verb::Cancel, chosen),
         },
-        6 => Input::Send { to: target(dice), from: "user".into(), text: "look".into() },
+        6 => Input::Send {
+            to: target(dice),
+            from: "user".into(),
+            text: "look".into(),
+            kind: MessageKind::Handoff,
+        },
         7 => Input::Raise { limits: raised(run) },
         _ => {
             let question = u32::try_from(dice.below(run.questions.len() + 1)).unwrap();

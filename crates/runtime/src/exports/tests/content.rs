@@ -55,6 +55,7 @@ fn small_log() -> Vec<Event> {
             to: agent,
             from: "user".into(),
             text: "The operator redirects you:\n\n写短一点".into(),
+            kind: None,
         },
         EventKind::DirectiveApplied { generation: 1, agent },
         EventKind::AgentStopped { agent, verdict: Verdict::Answered { text: "好".into() } },
@@ -97,8 +98,13 @@ fn a_small_run_has_exactly_these_files() {
             "run.json",
         ]
     );
+    let (run, recent) = files["run.json"].split_once(",\"recent\":").unwrap();
+    let recent: Vec<Value> = serde_json::from_str(recent.trim_end().strip_suffix('}').unwrap()).unwrap();
+    assert_eq!(recent.len(), 5, "the newest of all agents, newest first");
+    assert!(recent.iter().map(|one| one["seq"].as_u64().unwrap()).is_sorted_by(|a, b| a > b));
+    assert_eq!((&recent[0]["agent"], &recent[0]["type"]), (&json!("gather/写作"), &json!("completed")));
     assert_eq!(
-        files["run.json"],
+        run,
         concat!(
             r#"{"id":"run_small","status":"complete","started_at":"2026-02-15T08:00:00.000Z","#,
             r#""updated_at":"2026-02-15T08:00:14.000Z","generation":1,"seq":15,"agents":["#,
@@ -106,8 +112,7 @@ fn a_small_run_has_exactly_these_files() {
             r#""started_at":"2026-02-15T08:00:01.000Z","completed_at":"2026-02-15T08:00:02.000Z"},"#,
             r#"{"id":"gather/写作","role":"explore","task":"_sub/write","status":"done_with_concerns","#,
             r#""started_at":"2026-02-15T08:00:03.000Z","completed_at":"2026-02-15T08:00:13.000Z"}],"#,
-            r#""dependencies":{"gather/写作":["setup/fetch"]}}"#,
-            "\n"
+            r#""dependencies":{"gather/写作":["setup/fetch"]}"#,
         )
     );
     assert_eq!(
@@ -115,7 +120,7 @@ fn a_small_run_has_exactly_these_files() {
         concat!(
             r#"{"agent_id":"gather/写作","status":"done_with_concerns","phase":"gather","#,
             r#""progress":"completed, with concerns: no JSON","last_heartbeat":"2026-02-15T08:00:13.000Z","#,
-            r#""acked_generation":1}"#,
+            r#""acked_generation":1,"unread":1}"#,
             "\n"
         )
     );
@@ -294,7 +299,7 @@ fn messages_between_agents_are_in_both_boxes() {
             created(spec("run_mail", &["a"], nodes)),
             agent_started("a/one", Some(0)),
             agent_started("a/two", Some(1)),
-            EventKind::MessageSent { to: 1, from: "a/one".into(), text: "line\nline".into() },
+            EventKind::MessageSent { to: 1, from: "a/one".into(), text: "line\nline".into(), kind: None },
         ]),
         Owner::Here,
     );

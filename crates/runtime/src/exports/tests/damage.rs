@@ -28,7 +28,12 @@ fn events() -> Vec<Event> {
             reserve: Default::default(),
             max_tokens: None,
         });
-        kinds.push(EventKind::MessageSent { to: agent, from: "b".into(), text: format!("第{step}条") });
+        kinds.push(EventKind::MessageSent {
+            to: agent,
+            from: "b".into(),
+            text: format!("第{step}条"),
+            kind: None,
+        });
         let (verb, target) = (if agent == 0 { Verb::Resume } else { Verb::Pause }, Target::All);
         kinds.push(EventKind::DirectiveRecorded { generation: u64::from(step), verb, target, text: None });
         kinds.push(EventKind::DirectiveApplied { generation: u64::from(step), agent });

@@ -23,7 +23,11 @@ fn exporting_child() {
         let at = BEGAN + i64::try_from(next).unwrap();
         let agent = u32::try_from(next % 3).unwrap();
         let kind = match next % 4 {
-            0 => EventKind::MessageSent { to: agent, from: "p/1".into(), text: "消息".repeat(300) },
+            0 => {
+                EventKind::MessageSent {
+                    to: agent, from: "p/1".into(), text: "消息".repeat(300), kind: None
+                }
+            }
             _ => EventKind::ModelRequested {
                 agent,
                 step: u32::try_from(next).unwrap(),

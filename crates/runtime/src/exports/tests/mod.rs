@@ -2,6 +2,7 @@
 
 mod content;
 mod damage;
+mod intake;
 mod killed;
 mod live;
 
@@ -129,11 +130,16 @@ pub fn append(store: &Store, run: &str, events: &[Event]) {
 }
 
 /// Writes everything the store has of a run, as a session at work would.
-pub fn export(state: &Path, run: &str, owner: Owner) {
+pub(super) fn export(state: &Path, run: &str, owner: Owner) {
     let reader = Reader::open(state).unwrap().unwrap();
     let mut writer = Writer::new(run, Files::open(&state.join("runs").join(run)).unwrap());
-    writer.pass(&reader, owner).unwrap();
+    writer.pass(&reader, owner, None).unwrap();
     writer.sync();
+}
+
+/// The same with its owner at work.
+pub fn export_live(state: &Path, run: &str) {
+    export(state, run, Owner::Here);
 }
 
 /// Every file below a directory with its content; what is hidden is not part of the exports.
@@ -159,9 +165,9 @@ pub fn tree(dir: &Path) -> BTreeMap<String, String> {
 }
 
 /// What the files must be: made from the log alone, in a place nobody touched.
-pub fn expected(state: &Path, run: &str, owner: Owner) -> BTreeMap<String, String> {
+pub(super) fn expected(state: &Path, run: &str, owner: Owner) -> BTreeMap<String, String> {
     let fresh = tempfile::tempdir().unwrap();
     let reader = Reader::open(state).unwrap().unwrap();
-    Writer::new(run, Files::stage(fresh.path())).pass(&reader, owner).unwrap();
+    Writer::new(run, Files::stage(fresh.path())).pass(&reader, owner, None).unwrap();
     tree(fresh.path())
 }
