@@ -353,8 +353,8 @@ pub struct Lean {
 /// from its beginning, so it is kept short: 128 pages are half a megabyte, a third of a millisecond.
 const HOME_AFTER: i64 = 128;
 
-/// Shorter than any host waits for its hook.
-const PATIENCE: Duration = Duration::from_millis(1500);
+/// A call that finds no way in for this long puts what it has aside: an agent waits for the answer.
+const PATIENCE: Duration = Duration::from_millis(80);
 
 impl Lean {
     /// `None`: there is no store, or one without these tables: nobody is in it.
