@@ -32,10 +32,12 @@ fn pair(name: &str, ours: &Samples, bare: &Samples) -> [Figure; 2] {
     let at = |share: f64, word: &str, most: f64| {
         let mut other = Samples::default();
         other.add(bare.share(share));
-        Figure::of(format!("{name}: {word}"), "ms", ours.share(share))
-            .beside(&other)
-            .ratio_below(most)
-            .note(format!("{} calls; bare: reads stdin and a small file, appends a line, renames a file", ours.count()))
+        Figure::of(format!("{name}: {word}"), "ms", ours.share(share)).beside(&other).ratio_below(most).note(
+            format!(
+                "{} calls; bare: reads stdin and a small file, appends a line, renames a file",
+                ours.count()
+            ),
+        )
     };
     [at(0.5, "p50", 2.0), at(0.99, "p99", 3.0)]
 }
@@ -55,7 +57,10 @@ impl Room {
         let room = Self { dir, hook, bare };
         for n in 0..AGENTS {
             std::fs::create_dir_all(room.bare_dir(n))?;
-            std::fs::write(room.bare_dir(n).join("control.json"), "{\"action\":\"resume\",\"generation\":1}\n")?;
+            std::fs::write(
+                room.bare_dir(n).join("control.json"),
+                "{\"action\":\"resume\",\"generation\":1}\n",
+            )?;
             let mut asks = room.payload("PreToolUse", None);
             fill(&mut asks, "tool_name", "Agent".into());
             let input = json!({"description": format!("agent {n}"), "subagent_type": "general-purpose"});
@@ -82,7 +87,8 @@ impl Room {
             fill(&mut payload, "agent_type", "general-purpose".into());
         }
         if event == "PostToolUse" {
-            let response = json!({"stdout": "ok: 12 passed\n".repeat(10), "stderr": "", "interrupted": false});
+            let response =
+                json!({"stdout": "ok: 12 passed\n".repeat(10), "stderr": "", "interrupted": false});
             fill(&mut payload, "tool_response", response);
         }
         payload
@@ -154,13 +160,14 @@ impl Room {
     }
 }
 
-fn at_once(
-    call: impl Fn(u32) -> Result<Duration, BenchError> + Sync,
-) -> Vec<Result<Duration, BenchError>> {
+fn at_once(call: impl Fn(u32) -> Result<Duration, BenchError> + Sync) -> Vec<Result<Duration, BenchError>> {
     std::thread::scope(|scope| {
         let call = &call;
         let agents: Vec<_> = (0..AGENTS).map(|agent| scope.spawn(move || call(agent))).collect();
-        agents.into_iter().map(|agent| agent.join().unwrap_or_else(|_| Err("a call panicked".into()))).collect()
+        agents
+            .into_iter()
+            .map(|agent| agent.join().unwrap_or_else(|_| Err("a call panicked".into())))
+            .collect()
     })
 }
 

@@ -94,7 +94,7 @@ impl Room {
     }
 
     pub fn events(&self) -> Vec<Value> {
-        let printed = self.env.run(["events", &self.run(), "--json"]).exits(0).stdout;
+        let printed = self.env.run(["events", &self.run(), "--jsonl"]).exits(0).stdout;
         printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
@@ -381,6 +381,19 @@ fn what_other_programs_write_is_taken_up_with_the_next_call() {
     room.asks(Some("x1")).denies("stop that");
     room.asks(Some("x1")).tells("stop that");
     room.asks(Some("x1")).is_silent();
+}
+
+#[test]
+fn an_old_control_file_of_our_own_is_no_directive() {
+    let room = Room::new();
+    room.spawn("c1", "a", "x1");
+    room.tell(Verb::Pause, "a", None).unwrap();
+    let old = room.file("control.json");
+    room.tell(Verb::Resume, "a", None).unwrap();
+    // As a slow process, a full disk or a backup may leave it.
+    std::fs::write(room.state.join("orchestrator/control.json"), old).unwrap();
+    room.asks(Some("x1")).is_silent();
+    assert_eq!(room.count("directive.recorded"), 2);
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn what_is_no_json_is_denied_with_its_place() {
     let room = Room::new();
     let said = room.call(b"{\"hook_event_name\": \"PreToolUse\", \"tool_name\": \"Ba");
     assert_eq!((said.code, said.stdout.as_str()), (2, ""));
-    assert!(said.stderr.contains("at byte 51") && said.stderr.contains("ends too early"), "{said:?}");
+    assert!(said.stderr.contains("at byte 50") && said.stderr.contains("ends too early"), "{said:?}");
     assert_eq!(room.call(b"not json").code, 2);
     assert_eq!(room.call(b"[1, 2]").code, 2);
     assert_eq!(room.call(b"{}").code, 2, "no event");
