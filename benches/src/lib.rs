@@ -9,6 +9,7 @@ mod dag;
 mod delegation;
 mod documents;
 mod figure;
+mod hook;
 mod inside;
 mod journal;
 mod many;
@@ -43,6 +44,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario { name: "documents", measure: documents::measure },
     Scenario { name: "shelf", measure: shelf::measure },
     Scenario { name: "status", measure: status::measure },
+    Scenario { name: "hook", measure: hook::measure },
 ];
 
 /// What a process of this program may be besides the one that measures: one side of a scenario, alone in its process, so

@@ -30,6 +30,9 @@ pub struct Sizes {
     /// Of a PDF, and of a workbook.
     pub pages: u32,
     pub rows: u32,
+    /// Calls of the hook, and events of the run in which its cost must not change.
+    pub hook_calls: u32,
+    pub hook_events: u32,
 }
 
 impl Sizes {
@@ -48,6 +51,8 @@ impl Sizes {
         events_per_run: 1_000,
         pages: 200,
         rows: 100_000,
+        hook_calls: 1_000,
+        hook_events: 100_000,
     };
 
     /// Just enough to see that every scenario still works.
@@ -65,6 +70,8 @@ impl Sizes {
         events_per_run: 20,
         pages: 3,
         rows: 300,
+        hook_calls: 4,
+        hook_events: 50,
     };
 }
 

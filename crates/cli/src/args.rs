@@ -121,6 +121,8 @@ pub enum Command {
     Config(crate::config::ConfigCommand),
     /// Print the state directory of this project
     Path,
+    /// Answer a hook of Claude Code, Codex or another program about what one of its agents does
+    Hook(crate::hook::HookArgs),
     /// Explain an error code such as F0107
     Explain(crate::explain::ExplainArgs),
     /// Print the completion script of a shell

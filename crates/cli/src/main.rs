@@ -9,6 +9,7 @@ mod demo;
 mod doctor;
 mod error;
 mod explain;
+mod hook;
 mod init;
 mod man;
 mod paths;
@@ -37,6 +38,10 @@ use std::process::ExitCode;
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // Before anything else: it is called for every tool call of every agent.
+    if let Some(exit) = hook::answer_host() {
+        return exit;
+    }
     if process::guard_if_asked() {
         return ExitCode::SUCCESS;
     }
@@ -98,6 +103,7 @@ fn run(command: Option<Command>, app: &mut App) -> Outcome {
         Some(Command::Init(args)) => init::run(&args, app),
         Some(Command::Doctor(args)) => doctor::run(&args, app),
         Some(Command::Path) => paths::run(app),
+        Some(Command::Hook(args)) => Ok(hook::run(&args)),
         Some(Command::Explain(args)) => explain::run(&args, app),
         Some(Command::Completions(args)) => complete::run(&args, app),
         Some(Command::Man(args)) => man::run(&args, app),

@@ -75,6 +75,7 @@ const ABOUT: &[(&str, &str)] = &[
     ("config set", "写入一项设置，保留文件中的注释"),
     ("config schema", "输出设置文件的 JSON Schema"),
     ("path", "输出当前项目的状态目录"),
+    ("hook", "应答 Claude Code、Codex 等程序的钩子，了解并控制其代理"),
     ("explain", "解释错误代码，例如 F0107"),
     ("completions", "输出某个 shell 的补全脚本"),
     ("man", "输出手册页，或把所有手册页写入目录"),
@@ -87,6 +88,11 @@ const HELP: &[(&str, &str)] = &[
         "Only names and descriptions with this text [default: all]",
         "只列出名称或描述含有此文本的 [default: 全部]",
     ),
+    (
+        "The program that calls it: `claude` or `codex` [default: by what it sends]",
+        "调用它的程序：`claude` 或 `codex` [default: 根据其发送的内容判断]",
+    ),
+    ("The event, in case standard input does not say", "事件名称，用于标准输入未说明的情况"),
     ("Name of the kind of agent", "代理种类的名称"),
     (
         "Also the agents of this profile that its master delegates to [default: none]",

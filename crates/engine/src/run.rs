@@ -8,6 +8,7 @@ mod directives;
 mod effects;
 mod memory;
 mod nodes;
+mod outside;
 mod questions;
 
 use crate::agent::{AgentState, Turn};
@@ -234,7 +235,16 @@ impl Run {
             | EventKind::TimerFired { .. }
             | EventKind::ModelRetried { .. }
             | EventKind::AgentActed { .. }
-            | EventKind::ForeignSkipped { .. } => {}
+            | EventKind::ForeignSkipped { .. }
+            | EventKind::AgentAnnounced { .. }
+            | EventKind::AgentWarned { .. }
+            | EventKind::ToolDenied { .. }
+            | EventKind::ToolAnswered { .. }
+            | EventKind::HostObserved { .. } => {}
+            EventKind::AgentJoined { .. }
+            | EventKind::AgentReported { .. }
+            | EventKind::ToolAsked { .. }
+            | EventKind::MessageDelivered { .. } => self.fold_outside(&event.kind),
             EventKind::LimitsRaised { limits } => {
                 let mut spec = (*self.spec).clone();
                 spec.limits = limits.clone();

@@ -13,7 +13,7 @@ use fugato_engine::{
 };
 use fugato_model::Words;
 use serde_json::value::RawValue;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 /// A file that grows.
@@ -60,6 +60,8 @@ pub(super) struct Fold {
     verbs: Vec<Verb>,
     held: bool,
     paused: u32,
+    /// Of agents outside: whom each waits for.
+    waits: BTreeMap<Arc<str>, Vec<String>>,
 }
 
 /// What an agent did last.
@@ -115,6 +117,7 @@ impl Fold {
             verbs: Vec::new(),
             held: false,
             paused: 0,
+            waits: BTreeMap::new(),
         };
         fold.plan(spec);
         Some(fold)
@@ -219,7 +222,23 @@ impl Fold {
                 if let Some(agent) = self.agents.get_mut(*agent as usize) {
                     (agent.node, agent.live) = (node, true);
                 }
+                let was_over = self.records.get(record as usize).is_some_and(Record::is_over);
                 self.with(record, |record| record.begin(now));
+                if was_over {
+                    self.hold(record);
+                }
+            }
+            EventKind::AgentJoined { agent, after, .. } => {
+                let Some(record) = self.record_of(*agent) else { return };
+                self.hold(record);
+                if !after.is_empty() {
+                    self.waits.insert(self.id_of(record), after.clone());
+                    self.dependencies = serde_json::value::to_raw_value(&self.waits).unwrap_or_default();
+                }
+            }
+            EventKind::AgentReported { agent, report } => {
+                let Some(record) = self.record_of(*agent) else { return };
+                self.with(record, |record| record.report = Some(*report));
             }
             EventKind::AgentStopped { agent, verdict } => self.stopped(*agent, verdict),
             EventKind::InputRequested { about, .. } => self.asked(*about),
@@ -308,7 +327,22 @@ impl Fold {
             | EventKind::ModelFailed { .. }
             | EventKind::ToolRequested { .. }
             | EventKind::ToolCompleted { .. }
-            | EventKind::ToolUncertain { .. } => {}
+            | EventKind::ToolUncertain { .. }
+            | EventKind::AgentAnnounced { .. }
+            | EventKind::AgentWarned { .. }
+            | EventKind::ToolAsked { .. }
+            | EventKind::ToolDenied { .. }
+            | EventKind::ToolAnswered { .. }
+            | EventKind::HostObserved { .. }
+            | EventKind::MessageDelivered { .. } => {}
+        }
+    }
+
+    /// Whoever begins while everybody is paused is paused.
+    fn hold(&mut self, record: u32) {
+        if self.held && self.records.get(record as usize).is_some_and(|record| !record.paused) {
+            self.paused += 1;
+            self.with(record, |record| record.paused = true);
         }
     }
 
@@ -323,7 +357,7 @@ impl Fold {
             Verdict::Cancelled => record.end(Stage::Cancelled, now),
             // Whether a node's work is good is the node's next event.
             _ if is_node => (record.paused, record.questions) = (false, 0),
-            Verdict::Submitted { .. } | Verdict::Answered { .. } => record.end(Stage::Done, now),
+            Verdict::Submitted { .. } | Verdict::Answered { .. } => record.end(record.answered(), now),
             Verdict::LimitReached { text, .. } if !text.is_empty() => record.end(Stage::Concerns, now),
             Verdict::LimitReached { .. } | Verdict::Failed { .. } => record.end(Stage::Failed, now),
         });
@@ -516,7 +550,16 @@ impl Fold {
             | EventKind::SkillUsed { agent, .. }
             | EventKind::DirectiveApplied { agent, .. }
             | EventKind::DirectiveExpired { agent, .. }
-            | EventKind::MessageSent { to: agent, .. } => self.record_of(*agent),
+            | EventKind::MessageSent { to: agent, .. }
+            | EventKind::AgentAnnounced { agent, .. }
+            | EventKind::AgentJoined { agent, .. }
+            | EventKind::AgentReported { agent, .. }
+            | EventKind::AgentWarned { agent, .. }
+            | EventKind::ToolAsked { agent, .. }
+            | EventKind::ToolDenied { agent, .. }
+            | EventKind::ToolAnswered { agent, .. }
+            | EventKind::HostObserved { agent: Some(agent), .. }
+            | EventKind::MessageDelivered { agent, .. } => self.record_of(*agent),
             EventKind::InputRequested { .. } => self.questions.last().and_then(|asker| asker.agent),
             EventKind::InputAnswered { question, .. } => {
                 self.questions.get(*question as usize).and_then(|asker| asker.agent)
@@ -527,6 +570,7 @@ impl Fold {
             | EventKind::TimerFired { .. }
             | EventKind::RunEnded { .. }
             | EventKind::ForeignSkipped { .. }
+            | EventKind::HostObserved { agent: None, .. }
             | EventKind::DirectiveRecorded { .. }
             | EventKind::DirectiveDelivered { .. }
             | EventKind::DirectiveRefused { .. } => None,

@@ -124,7 +124,7 @@ pub(super) fn receipt(seq: u64, at: i64, generation: u64, agent: &str, receipt: 
         timestamp: String,
         generation: u64,
         agent: &'a str,
-        receipt: &'static str,
+        receipt: &'a str,
     }
     line(&Line { seq, timestamp: timestamp(at), generation, agent, receipt })
 }

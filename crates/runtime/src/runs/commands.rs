@@ -28,6 +28,10 @@ pub(super) const LOOK: Duration = Duration::from_millis(25);
 /// Tells a run something and waits for the answer of whoever works on it. The one way in, for every kind of run and
 /// every surface.
 pub fn command(store: &Store, run: &str, command: &Command, patience: Duration) -> Result<(), CommandError> {
+    if store.reader()?.run(run).is_ok_and(|row| row.is_outside) {
+        // Nobody owns it: whoever tells it something decides, in the same order as everybody else.
+        return crate::outside::command(store, run, command)?.map_err(CommandError::Refused);
+    }
     let body = serde_json::to_string(command).unwrap_or_default();
     let id = store.command(run, &body)?;
     let is_end = matches!(command, Command::Direct { verb: Verb::Cancel, target: Target::All, .. });
