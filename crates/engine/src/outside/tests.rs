@@ -1,7 +1,7 @@
 //! Agents outside, by table and by chance: what is told, what is refused, and that the rows are the fold of the log.
 
 use super::*;
-use crate::event::{AgentPath, By, Event, EventKind, Outcome, RunSpec, Target, Verb};
+use crate::event::{AgentPath, By, Event, EventKind, MessageKind, Outcome, RunSpec, Target, Verb};
 use crate::input::Command;
 use crate::run::Run;
 use proptest::prelude::*;
@@ -90,8 +90,12 @@ impl Memory {
     }
 
     fn send(&self, to: &str, text: &str) -> Result<(), String> {
-        let send =
-            Command::Send { to: Target::Agent(AgentPath::new(to)), from: "user".into(), text: text.into() };
+        let send = Command::Send {
+            to: Target::Agent(AgentPath::new(to)),
+            from: "user".into(),
+            text: text.into(),
+            kind: MessageKind::Handoff,
+        };
         self.step(By::User, 300, |desk| command(desk, &send)).map_err(|refusal| refusal.words.en)
     }
 
