@@ -104,6 +104,11 @@ pub enum Command {
     Init(crate::init::InitArgs),
     /// What this machine and project can do, and what is wrong
     Doctor(crate::doctor::DoctorArgs),
+    /// The hook that Claude Code and Codex call: install, uninstall, look
+    Hook(crate::hook::HookArgs),
+    /// What other programs load: a plugin for Claude Code
+    #[command(subcommand)]
+    Plugin(crate::plugin::PluginCommand),
     /// Settings and where each comes from
     #[command(subcommand)]
     Config(crate::config::ConfigCommand),

@@ -9,9 +9,11 @@ mod demo;
 mod doctor;
 mod error;
 mod explain;
+mod hook;
 mod init;
 mod man;
 mod paths;
+mod plugin;
 mod policy;
 mod printer;
 mod profile;
@@ -20,6 +22,7 @@ mod render;
 mod runs;
 mod skill;
 mod usage;
+mod wiring;
 mod words_zh;
 
 use crate::app::App;
@@ -79,6 +82,8 @@ fn run(command: Option<Command>, app: &mut App) -> Outcome {
         Some(Command::Replay(args)) => runs::replay(&args, app),
         Some(Command::Init(args)) => init::run(&args, app),
         Some(Command::Doctor(args)) => doctor::run(&args, app),
+        Some(Command::Hook(args)) => hook::run(args, app),
+        Some(Command::Plugin(command)) => plugin::run(command, app),
         Some(Command::Path) => paths::run(app),
         Some(Command::Explain(args)) => explain::run(&args, app),
         Some(Command::Completions(args)) => complete::run(&args, app),

@@ -27,6 +27,12 @@ const ABOUT: &[(&str, &str)] = &[
     ("cost", "运行的费用，按代理列出"),
     ("diff", "两个运行有何不同；输出相同时退出码为 0，否则为 1"),
     ("replay", "根据日志重现运行当时的显示"),
+    ("hook", "Claude Code 和 Codex 调用的钩子：安装、卸载、检查"),
+    ("hook install", "让 Claude Code 和 Codex 调用钩子；显示其设置的变化"),
+    ("hook uninstall", "从它们的设置中去掉钩子"),
+    ("hook doctor", "钩子装在哪里、是否有效，以及各主机能做和不能做的事"),
+    ("plugin", "供其他程序加载的内容：Claude Code 插件"),
+    ("plugin export", "写出 Claude Code 插件目录：/status 和 /intervene 命令、钩子和说明它们的技能"),
     ("skill", "技能：列出、检查、搜索、新建、安装、移动、锁定"),
     ("skill ls", "列出这里的技能"),
     ("skill show", "显示一个技能：字段、文件、问题、正文"),
@@ -77,6 +83,23 @@ const ABOUT: &[(&str, &str)] = &[
 
 /// English help of an argument or of a possible value, its Chinese. Defaults stand in brackets, as in English.
 const HELP: &[(&str, &str)] = &[
+    (
+        "Which hosts, separated by commas [default: those that are here]",
+        "哪些主机，以逗号分隔 [default: 这里已有的]",
+    ),
+    ("Which hosts, separated by commas [default: all]", "哪些主机，以逗号分隔 [default: 全部]"),
+    (
+        "Whose settings: yours for every project, or this project's on this machine",
+        "写入谁的设置：您所有项目的，或本机上此项目的",
+    ),
+    (
+        "Also record that you trust the hook, where the host asks for it (Codex)",
+        "同时记录您信任该钩子（用于需要信任的主机，如 Codex）",
+    ),
+    (
+        "The directory to write; it must be empty, new, or an earlier export",
+        "要写入的目录；须为空、不存在，或是以前导出的",
+    ),
     (
         "Only names and descriptions with this text [default: all]",
         "只列出名称或描述含有此文本的 [default: 全部]",

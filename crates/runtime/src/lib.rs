@@ -23,6 +23,7 @@ mod state;
 pub mod store;
 pub mod tools;
 mod watch;
+pub mod wiring;
 
 pub use atomic::{ReplaceError, probe_writable, replace_unchanged, write_atomically, write_privately};
 pub use config::Config;
