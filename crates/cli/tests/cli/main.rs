@@ -29,6 +29,8 @@ mod runs;
 mod sandbox;
 mod skills;
 mod terminal;
+mod wired;
+mod wiring;
 
 use fugato_testkit::TestEnv;
 

@@ -162,7 +162,10 @@ fn edited(
         // Nobody wrote since: the way back is still the same.
         Some(undo) if undo.is_untouched(text) => shelf::Kept::Keep(Undo::new(undo.before, &after)),
         // Ours may stand there from another time: the way back is without it.
-        _ => shelf::Kept::Keep(Undo::new(before.as_deref().map(|_| rest()).transpose()?, &after)),
+        undo => {
+            let rest = before.as_deref().map(|_| rest()).transpose()?;
+            shelf::Kept::Keep(Undo::new(rest.filter(|rest| !is_nobodys(rest, undo.as_ref())), &after))
+        }
     };
     Ok(Change { file: file.to_owned(), before, after: Some(after), undo })
 }
@@ -203,11 +206,15 @@ fn undone(
         (Some(text), Some(undo)) if undo.is_untouched(text) => undo.before,
         (Some(text), undo) => {
             let rest = rest(text)?;
-            let was_not_there = undo.is_some_and(|undo| undo.before.is_none());
-            Some(rest).filter(|rest| !(was_not_there && matches!(rest.trim(), "" | "{}")))
+            Some(rest).filter(|rest| !is_nobodys(rest, undo.as_ref()))
         }
     };
     Ok(Change { file: file.to_owned(), before, after, undo: shelf::Kept::Forget })
+}
+
+/// A file that we made, and in which nobody else has written anything.
+fn is_nobodys(rest: &str, undo: Option<&Undo>) -> bool {
+    undo.is_some_and(|undo| undo.before.is_none()) && matches!(rest.trim(), "" | "{}")
 }
 
 /// Our entries in this file.
