@@ -84,6 +84,10 @@ const ABOUT: &[(&str, &str)] = &[
 /// English help of an argument or of a possible value, its Chinese. Defaults stand in brackets, as in English.
 const HELP: &[(&str, &str)] = &[
     (
+        "What does the work of agents without a kind of their own: a model, or Claude Code or Codex as a child process",
+        "由谁完成没有自己种类的代理的工作：模型，或作为子进程的 Claude Code 或 Codex",
+    ),
+    (
         "Which hosts, separated by commas [default: those that are here]",
         "哪些主机，以逗号分隔 [default: 这里已有的]",
     ),

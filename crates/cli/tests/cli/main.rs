@@ -17,6 +17,7 @@ mod go_rights;
 mod ground;
 mod history;
 mod hosted;
+mod hosted_control;
 mod hosts;
 mod kills;
 mod live;

@@ -33,6 +33,7 @@ pub use commands::{CommandError, command};
 pub use executor::Hosts;
 pub use import::{import, spool};
 pub use journal::{JournalError, decode, encode, load, names_blob};
+pub use kinds::let_do;
 pub use moment::Moment;
 pub use perform::World;
 pub use recorded::RecordedRuns;

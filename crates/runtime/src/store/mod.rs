@@ -16,7 +16,7 @@ pub mod faults;
 mod group;
 mod lease;
 mod place;
-mod process;
+pub(crate) mod process;
 mod queue;
 mod reader;
 mod receipt;

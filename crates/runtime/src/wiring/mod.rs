@@ -15,7 +15,7 @@ pub use calls::{Abilities, Call, abilities, calls};
 pub use place::{Dirs, Place, Scope, Syntax};
 pub use program::Program;
 pub use shelf::{Shelf, Undo};
-pub use trust::{is_trusted, session_flag};
+pub use trust::is_trusted;
 
 use crate::atomic::{ReplaceError, replace_unchanged, write_atomically};
 use crate::hosts::Host;
@@ -227,6 +227,21 @@ fn entries(place: &Place, text: &str) -> Result<Vec<Entry>, Box<Diagnostic>> {
     match place.syntax {
         Syntax::Json => json::entries(text, &shown),
         Syntax::Toml => toml::entries(text, &shown),
+    }
+}
+
+/// What a host is started with so that it asks before each tool call, in this session only.
+pub fn arguments(host: Host, program: &Program) -> [std::ffi::OsString; 2] {
+    let guards: Vec<&Call> = calls(host).iter().filter(|call| call.is_guard).collect();
+    match host {
+        Host::Claude => {
+            let mut all = json::object(host, program);
+            if let Some(events) = all.as_object_mut() {
+                events.retain(|event, _| guards.iter().any(|call| call.event == event));
+            }
+            ["--settings".into(), serde_json::json!({"hooks": all}).to_string().into()]
+        }
+        Host::Codex => ["-c".into(), trust::session_flag(program, &guards).into()],
     }
 }
 

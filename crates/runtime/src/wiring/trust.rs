@@ -86,7 +86,7 @@ pub(super) fn forget(
 }
 
 /// One argument of `codex` that makes it call the hook in this session, trusted, and changes nothing on disk.
-pub fn session_flag(program: &Program, calls: &[&Call]) -> String {
+pub(super) fn session_flag(program: &Program, calls: &[&Call]) -> String {
     let command = program.command();
     let (mut events, mut state) = (Vec::new(), Vec::new());
     for call in calls {
