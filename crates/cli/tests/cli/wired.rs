@@ -24,7 +24,7 @@ fn room_with(hook: Option<&str>, rules: Vec<Rule>) -> Room {
 }
 
 /// The host as a person starts it, headless, in the project.
-fn host(room: &Room, which: Which, task: &str, more: &[&str]) -> Command {
+pub(crate) fn host(room: &Room, which: Which, task: &str, more: &[&str]) -> Command {
     let ours = room.command(&[]);
     let mut command = Command::new(host_program(which.name()));
     command.env_clear().current_dir(room.env.project()).stdin(Stdio::null());
@@ -41,7 +41,7 @@ fn host(room: &Room, which: Which, task: &str, more: &[&str]) -> Command {
     command
 }
 
-fn install(room: &Room, which: Which) {
+pub(crate) fn install(room: &Room, which: Which) {
     room.run(&["hook", "install", "--host", which.name(), "--trust"]).exits(0);
 }
 

@@ -41,8 +41,7 @@ fn a_dry_run_shows_what_an_installation_writes_and_uninstalling_restores_it_byte
     done.says(&["wrote ~/.claude/settings.json", "what it was before:"]);
     let written = text(&file);
     assert!(written.contains("// mine") && written.contains("\"other\""), "{written}");
-    let command = format!("{}", env!("CARGO_BIN_EXE_fugato"));
-    assert!(written.contains(&command), "{written}");
+    assert!(written.contains(env!("CARGO_BIN_EXE_fugato")), "{written}");
     let again = env.fugato("hook install --host claude --json").exits(0).json();
     assert_eq!((&again["changes"][0]["changed"], &again["changes"][0]["diff"]), (&json!(false), &json!("")));
     env.fugato("hook doctor --host claude").exits(0).says(&[
