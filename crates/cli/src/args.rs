@@ -104,8 +104,6 @@ pub enum Command {
     Init(crate::init::InitArgs),
     /// What this machine and project can do, and what is wrong
     Doctor(crate::doctor::DoctorArgs),
-    /// The hook that Claude Code and Codex call: install, uninstall, look
-    Hook(crate::hook::HookArgs),
     /// What other programs load: a plugin for Claude Code
     #[command(subcommand)]
     Plugin(crate::plugin::PluginCommand),
@@ -114,6 +112,8 @@ pub enum Command {
     Config(crate::config::ConfigCommand),
     /// Print the state directory of this project
     Path,
+    /// What Claude Code and Codex call about what their agents do; install, uninstall, look
+    Hook(crate::hook::HookArgs),
     /// Explain an error code such as F0107
     Explain(crate::explain::ExplainArgs),
     /// Print the completion script of a shell

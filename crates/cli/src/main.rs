@@ -34,6 +34,10 @@ use fugato_model::{Exit, Lang};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // Before anything else: it is called for every tool call of every agent.
+    if let Some(exit) = hook::answer_host() {
+        return exit;
+    }
     complete::answer_shell();
     let lang = app::lang_before_parsing();
     let command = words_zh::translate(Cli::command(), lang);

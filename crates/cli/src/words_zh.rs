@@ -27,7 +27,7 @@ const ABOUT: &[(&str, &str)] = &[
     ("cost", "运行的费用，按代理列出"),
     ("diff", "两个运行有何不同；输出相同时退出码为 0，否则为 1"),
     ("replay", "根据日志重现运行当时的显示"),
-    ("hook", "Claude Code 和 Codex 调用的钩子：安装、卸载、检查"),
+    ("hook", "Claude Code 和 Codex 就其代理的行动调用的钩子；安装、卸载、检查"),
     ("hook install", "让 Claude Code 和 Codex 调用钩子；显示其设置的变化"),
     ("hook uninstall", "从它们的设置中去掉钩子"),
     ("hook doctor", "钩子装在哪里、是否有效，以及各主机能做和不能做的事"),
@@ -108,6 +108,11 @@ const HELP: &[(&str, &str)] = &[
         "Only names and descriptions with this text [default: all]",
         "只列出名称或描述含有此文本的 [default: 全部]",
     ),
+    (
+        "The program that calls it: `claude` or `codex` [default: by what it sends]",
+        "调用它的程序：`claude` 或 `codex` [default: 根据其发送的内容判断]",
+    ),
+    ("The event, in case standard input does not say", "事件名称，用于标准输入未说明的情况"),
     ("Name of the kind of agent", "代理种类的名称"),
     (
         "Also the agents of this profile that its master delegates to [default: none]",

@@ -2,7 +2,7 @@
 
 use crate::agent_type::{AgentType, Rights};
 use crate::context::{ContextSize, bytes_of};
-use crate::event::{AgentPath, CallRef, Purpose, Verdict};
+use crate::event::{AgentPath, CallRef, Purpose, Report, Verdict};
 use crate::limits::{Reserve, Spent};
 use crate::plan::Access;
 use fugato_model::chat::{Message, Part, Role, ToolResult};
@@ -37,6 +37,8 @@ pub struct AgentState {
     pub session: Option<(u32, Value)>,
     /// That program was stopped in the middle, when the conversation here had this many messages: those it has heard.
     pub cut_at: Option<u32>,
+    /// In which word it summed up its work.
+    pub report: Option<Report>,
     /// How it ended, once it has, and when.
     pub verdict: Option<Verdict>,
     pub stopped_at: i64,

@@ -370,6 +370,121 @@ pub enum EventKind {
     DirectiveApplied { generation: u64, agent: u32 },
     #[serde(rename = "directive.refused")]
     DirectiveRefused { generation: u64, reason: Words },
+    /// An agent outside was told, at its next call of the hook.
+    #[serde(rename = "directive.delivered")]
+    DirectiveDelivered { generation: u64, agent: u32 },
+    /// It never came to this: a later directive took its place, or the agent ended first.
+    #[serde(rename = "directive.expired")]
+    DirectiveExpired { generation: u64, agent: u32 },
+
+    /// An agent outside asks its host for another one, which has no name yet.
+    #[serde(rename = "agent.announced")]
+    AgentAnnounced { agent: u32, announced: Arc<Announced> },
+    /// Who an agent outside is to its host.
+    #[serde(rename = "agent.joined")]
+    AgentJoined {
+        agent: u32,
+        origin: Arc<Origin>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<u32>,
+        /// The host's name of the call that started it.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        call: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        description: String,
+        /// The agents it waits for, by their ids; they may come later.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        after: Vec<String>,
+    },
+    /// In which of four words it summed up its work; its end follows.
+    #[serde(rename = "agent.reported")]
+    AgentReported { agent: u32, report: Report },
+    /// Something it should know, and goes on nevertheless.
+    #[serde(rename = "agent.warned")]
+    AgentWarned { agent: u32, warning: Words },
+    /// An agent outside is about to use a tool of its host.
+    #[serde(rename = "tool.asked")]
+    ToolAsked {
+        agent: u32,
+        call: String,
+        tool: String,
+        arguments: Value,
+        /// The files it is about to write.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<String>,
+    },
+    /// It was kept from it.
+    #[serde(rename = "tool.denied")]
+    ToolDenied { agent: u32, call: String, tool: String, reason: String },
+    /// The host's tool has ended.
+    #[serde(rename = "tool.answered")]
+    ToolAnswered {
+        agent: u32,
+        call: String,
+        tool: String,
+        /// Its beginning, if there was more.
+        content: String,
+        is_error: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        whole: Option<Whole>,
+    },
+    /// What a host told of itself that has no other name here.
+    #[serde(rename = "host.observed")]
+    HostObserved {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<u32>,
+        name: String,
+        payload: Value,
+    },
+    /// The oldest messages of its inbox have reached an agent outside.
+    #[serde(rename = "message.delivered")]
+    MessageDelivered { agent: u32, count: u32 },
+}
+
+/// A call of a host that will start an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Announced {
+    /// The host's name of the call.
+    pub call: String,
+    pub agent_type: String,
+    pub description: String,
+    pub prompt: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
+}
+
+/// Where an agent outside is at work.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// `claude`, `codex`, or what else calls the hook.
+    pub host: String,
+    pub session: String,
+    /// The host's name of a subagent; `None`: the session itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subagent: Option<String>,
+    /// The host's process: its number, and when it was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<(u32, u64)>,
+}
+
+/// How an agent sums up its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Report {
+    Done,
+    DoneWithConcerns,
+    Blocked,
+    NeedsContext,
+}
+
+/// A text of which only the beginning is in the log.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Whole {
+    pub bytes: u64,
+    pub digest: Digest,
+    /// It was not text throughout; what was not is replaced.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lossy: bool,
 }
 
 /// A tool call that an agent made.

@@ -15,6 +15,7 @@ mod event;
 mod failure_tests;
 mod input;
 mod limits;
+pub mod outside;
 pub mod permission;
 mod plan;
 pub mod planner;
@@ -35,8 +36,8 @@ pub use agent_type::{
 pub use context::ContextSize;
 pub use effect::{Effect, EffectKey};
 pub use event::{
-    AfterFailure, AgentPath, Asked, By, CallRef, Delegated, EffectClass, Event, EventKind, Outcome, Purpose,
-    RunSpec, SkillPin, Target, Timer, Used, Verb, Verdict,
+    AfterFailure, AgentPath, Announced, Asked, By, CallRef, Delegated, EffectClass, Event, EventKind, Origin,
+    Outcome, Purpose, Report, RunSpec, SkillPin, Target, Timer, Used, Verb, Verdict, Whole,
 };
 pub use input::{Command, Completion, Input, Refusal};
 pub use limits::{Limits, Rate, Reserve, Spent};

@@ -7,6 +7,7 @@ mod delegation;
 mod effects;
 mod memory;
 mod nodes;
+mod outside;
 mod questions;
 
 use crate::agent::{AgentState, Turn};
@@ -224,7 +225,18 @@ impl Run {
             | EventKind::ModelRetried { .. }
             | EventKind::AgentActed { .. }
             | EventKind::DirectiveApplied { .. }
-            | EventKind::DirectiveRefused { .. } => {}
+            | EventKind::DirectiveRefused { .. }
+            | EventKind::DirectiveDelivered { .. }
+            | EventKind::DirectiveExpired { .. }
+            | EventKind::AgentAnnounced { .. }
+            | EventKind::AgentWarned { .. }
+            | EventKind::ToolDenied { .. }
+            | EventKind::ToolAnswered { .. }
+            | EventKind::HostObserved { .. } => {}
+            EventKind::AgentJoined { .. }
+            | EventKind::AgentReported { .. }
+            | EventKind::ToolAsked { .. }
+            | EventKind::MessageDelivered { .. } => self.fold_outside(&event.kind),
             EventKind::LimitsRaised { limits } => {
                 let mut spec = (*self.spec).clone();
                 spec.limits = limits.clone();

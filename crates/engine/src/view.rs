@@ -1,7 +1,7 @@
 //! A run as people and programs see it: derived from the state on demand, never stored.
 
 use crate::agent::{AgentStatus, Turn};
-use crate::event::{Outcome, Verdict};
+use crate::event::{Outcome, Report, Verdict};
 use crate::limits::Spent;
 use crate::run::{NodeStatus, Run};
 use fugato_model::Lang;
@@ -128,7 +128,7 @@ impl Run {
                     Some(Verdict::Failed { .. }) => "failed",
                     Some(Verdict::Cancelled) => "cancelled",
                     Some(Verdict::LimitReached { .. }) => "limit_reached",
-                    _ => "done",
+                    _ => agent.report.unwrap_or(Report::Done).as_str(),
                 },
             },
             steps: agent.step,

@@ -13,6 +13,7 @@ mod files;
 pub mod hosts;
 pub mod manage;
 pub mod models;
+pub mod outside;
 mod phases;
 mod places;
 pub mod process;

@@ -29,6 +29,7 @@ mod policy;
 mod runs;
 mod sandbox;
 mod skills;
+mod steered;
 mod terminal;
 mod wired;
 mod wiring;

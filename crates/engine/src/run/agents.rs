@@ -37,6 +37,7 @@ impl Run {
                     share: None,
                     session: None,
                     cut_at: None,
+                    report: None,
                     verdict: None,
                     stopped_at: 0,
                     forgotten: 0,
@@ -73,12 +74,16 @@ impl Run {
                 self.want_back(*agent);
                 // A fallback in the main conversation has the rights of its own type, not those of the phase before it.
                 let access = node.and_then(|node| self.plan_node(node)).map(PlanNode::access);
+                let is_held = self.held;
                 self.with_agent(*agent, |state| {
+                    if state.turn == Turn::Stopped {
+                        state.paused = is_held;
+                    }
                     state.access = access.unwrap_or(state.access);
                     state.node = *node;
                     state.task_began_at = state.step;
                     (state.missteps, state.repairs) = (0, 0);
-                    state.verdict = None;
+                    (state.report, state.verdict) = (None, None);
                     // Without words of its own, it goes on for what is in its inbox.
                     if !prompt.is_empty() {
                         state.say(Message::user(prompt.clone()));

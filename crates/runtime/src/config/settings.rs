@@ -283,6 +283,14 @@ pub const SETTINGS: &[Setting] = &[
         doc_en: "the Chromium for browser-* tools, a name or a path; else it is looked for in the usual places; yours only",
         doc_zh: "browser-* 工具使用的 Chromium，名称或路径；未设置时在常见位置查找；仅限您自己的设置",
     },
+    Setting {
+        key: "hook.wait_ms",
+        kind: Kind::Integer { min: 0, max: crate::outside::LONGEST_WAIT_MS },
+        default: Default::Integer(crate::outside::WAIT_MS),
+        env: "FUGATO_HOOK_WAIT_MS",
+        doc_en: "how long a paused agent outside waits inside its hook before its call is denied; below its program's own limit",
+        doc_zh: "被暂停的外部代理在钩子中等待多久后其调用会被阻止，单位毫秒；应小于其程序自身的时限",
+    },
 ];
 
 /// Settings that only the person's own file, environment and flags may give: a project comes with a clone.

@@ -11,7 +11,7 @@ use super::status::RunWord;
 use fugato_engine::{AfterFailure, Asked, Event, EventKind, Outcome, RunSpec, Target, Verb, Verdict, Work};
 use fugato_model::Words;
 use serde_json::value::RawValue;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// A file that grows.
@@ -54,6 +54,8 @@ pub(super) struct Fold {
     verbs: Vec<Verb>,
     held: bool,
     paused: u32,
+    /// Of agents outside: whom each waits for.
+    waits: BTreeMap<Arc<str>, Vec<String>>,
 }
 
 /// An agent of the engine. Several nodes may be one agent's work in turn.
@@ -95,6 +97,7 @@ impl Fold {
             verbs: Vec::new(),
             held: false,
             paused: 0,
+            waits: BTreeMap::new(),
         };
         fold.plan(spec);
         Some(fold)
@@ -195,7 +198,33 @@ impl Fold {
                 if let Some(agent) = self.agents.get_mut(*agent as usize) {
                     (agent.node, agent.live) = (node, true);
                 }
+                let was_over = self.records.get(record as usize).is_some_and(Record::is_over);
                 self.with(record, |record| record.begin(now));
+                if was_over {
+                    self.hold(record);
+                }
+            }
+            EventKind::AgentJoined { agent, after, .. } => {
+                let Some(record) = self.record_of(*agent) else { return };
+                self.hold(record);
+                if !after.is_empty() {
+                    self.waits.insert(self.id_of(record), after.clone());
+                    self.dependencies = serde_json::value::to_raw_value(&self.waits).unwrap_or_default();
+                }
+            }
+            EventKind::AgentReported { agent, report } => {
+                let Some(record) = self.record_of(*agent) else { return };
+                self.with(record, |record| record.report = Some(*report));
+            }
+            EventKind::DirectiveDelivered { generation, agent } => {
+                let Some(record) = self.record_of(*agent) else { return };
+                let id = self.id_of(record);
+                append(Log::Control, lines::receipt(event.seq, now, *generation, &id, "delivered"));
+            }
+            EventKind::DirectiveExpired { generation, agent } => {
+                let Some(record) = self.record_of(*agent) else { return };
+                let id = self.id_of(record);
+                append(Log::Control, lines::receipt(event.seq, now, *generation, &id, "expired"));
             }
             EventKind::AgentStopped { agent, verdict } => self.stopped(*agent, verdict),
             EventKind::InputRequested { about, .. } => self.asked(*about),
@@ -211,7 +240,7 @@ impl Fold {
                 let Some(record) = self.record_of(*agent) else { return };
                 self.with(record, |record| record.acked = record.acked.max(*generation));
                 let id = self.id_of(record);
-                append(Log::Control, lines::applied(event.seq, now, *generation, &id));
+                append(Log::Control, lines::receipt(event.seq, now, *generation, &id, "applied"));
             }
             EventKind::DirectiveRefused { generation, reason } => {
                 append(Log::Control, lines::refused(event.seq, now, *generation, reason));
@@ -249,7 +278,22 @@ impl Fold {
             | EventKind::ModelFailed { .. }
             | EventKind::ToolRequested { .. }
             | EventKind::ToolCompleted { .. }
-            | EventKind::ToolUncertain { .. } => {}
+            | EventKind::ToolUncertain { .. }
+            | EventKind::AgentAnnounced { .. }
+            | EventKind::AgentWarned { .. }
+            | EventKind::ToolAsked { .. }
+            | EventKind::ToolDenied { .. }
+            | EventKind::ToolAnswered { .. }
+            | EventKind::HostObserved { .. }
+            | EventKind::MessageDelivered { .. } => {}
+        }
+    }
+
+    /// Whoever begins while everybody is paused is paused.
+    fn hold(&mut self, record: u32) {
+        if self.held && self.records.get(record as usize).is_some_and(|record| !record.paused) {
+            self.paused += 1;
+            self.with(record, |record| record.paused = true);
         }
     }
 
@@ -264,7 +308,7 @@ impl Fold {
             Verdict::Cancelled => record.end(Stage::Cancelled, now),
             // Whether a node's work is good is the node's next event.
             _ if is_node => (record.paused, record.questions) = (false, 0),
-            Verdict::Submitted { .. } | Verdict::Answered { .. } => record.end(Stage::Done, now),
+            Verdict::Submitted { .. } | Verdict::Answered { .. } => record.end(record.answered(), now),
             Verdict::LimitReached { text, .. } if !text.is_empty() => record.end(Stage::Concerns, now),
             Verdict::LimitReached { .. } | Verdict::Failed { .. } => record.end(Stage::Failed, now),
         });
@@ -416,7 +460,18 @@ impl Fold {
             | EventKind::RepairAsked { agent, .. }
             | EventKind::SkillUsed { agent, .. }
             | EventKind::DirectiveApplied { agent, .. }
-            | EventKind::MessageSent { to: agent, .. } => self.record_of(*agent),
+            | EventKind::MessageSent { to: agent, .. }
+            | EventKind::AgentAnnounced { agent, .. }
+            | EventKind::AgentJoined { agent, .. }
+            | EventKind::AgentReported { agent, .. }
+            | EventKind::AgentWarned { agent, .. }
+            | EventKind::ToolAsked { agent, .. }
+            | EventKind::ToolDenied { agent, .. }
+            | EventKind::ToolAnswered { agent, .. }
+            | EventKind::HostObserved { agent: Some(agent), .. }
+            | EventKind::MessageDelivered { agent, .. }
+            | EventKind::DirectiveDelivered { agent, .. }
+            | EventKind::DirectiveExpired { agent, .. } => self.record_of(*agent),
             EventKind::InputRequested { .. } => self.questions.last().and_then(|asker| asker.agent),
             EventKind::InputAnswered { question, .. } => {
                 self.questions.get(*question as usize).and_then(|asker| asker.agent)
@@ -426,6 +481,7 @@ impl Fold {
             | EventKind::LimitsRaised { .. }
             | EventKind::TimerFired { .. }
             | EventKind::RunEnded { .. }
+            | EventKind::HostObserved { agent: None, .. }
             | EventKind::DirectiveRecorded { .. }
             | EventKind::DirectiveRefused { .. } => None,
         };

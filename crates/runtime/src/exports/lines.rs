@@ -109,16 +109,17 @@ pub(super) fn directive(seq: u64, at: i64, by: By, directive: &Directive) -> Vec
     })
 }
 
-pub(super) fn applied(seq: u64, at: i64, generation: u64, agent: &str) -> Vec<u8> {
+/// How far a directive has come with one agent.
+pub(super) fn receipt(seq: u64, at: i64, generation: u64, agent: &str, receipt: &str) -> Vec<u8> {
     #[derive(Serialize)]
     struct Line<'a> {
         seq: u64,
         timestamp: String,
         generation: u64,
         agent: &'a str,
-        receipt: &'static str,
+        receipt: &'a str,
     }
-    line(&Line { seq, timestamp: timestamp(at), generation, agent, receipt: "applied" })
+    line(&Line { seq, timestamp: timestamp(at), generation, agent, receipt })
 }
 
 pub(super) fn refused(seq: u64, at: i64, generation: u64, reason: &Words) -> Vec<u8> {

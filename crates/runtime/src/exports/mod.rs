@@ -13,6 +13,7 @@ mod graph;
 mod lines;
 mod moment;
 mod name;
+pub(crate) mod outside;
 mod pointer;
 mod rebuild;
 mod record;

@@ -36,11 +36,12 @@ pub fn rebuild(state: &Path) -> Result<Rebuilt, StoreError> {
     let Some(reader) = Reader::open(state)? else { return Ok(sum) };
     let rows = reader.runs(&Default::default())?;
     for row in &rows {
-        if row.is_live() {
+        if row.is_live() && !row.is_outside {
             sum.live.push(row.id.clone());
             continue;
         }
-        match one(&reader, state, &row.id, Owner::Gone) {
+        let owner = if row.is_live() { Owner::Here } else { Owner::Gone };
+        match one(&reader, state, &row.id, owner) {
             Ok((intact, restored)) => {
                 sum.runs += 1;
                 sum.intact += intact;

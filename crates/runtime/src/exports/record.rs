@@ -2,6 +2,7 @@
 
 use super::name::agent_dir;
 use super::status::AgentWord;
+use fugato_engine::Report;
 use std::sync::Arc;
 
 /// How far an agent has come, as its log alone says; pauses, questions and the end of the run are looked at when shown.
@@ -11,6 +12,8 @@ pub(super) enum Stage {
     Working,
     Done,
     Concerns,
+    Blocked,
+    NeedsContext,
     Failed,
     Cancelled,
 }
@@ -37,6 +40,8 @@ pub(super) struct Record {
     /// A node that does nothing has nothing to say, and no directory.
     pub speaks: bool,
     pub stage: Stage,
+    /// In which word it summed up its work.
+    pub report: Option<Report>,
     pub paused: bool,
     pub questions: u32,
     pub started_at: Option<i64>,
@@ -62,6 +67,7 @@ impl Record {
             phase,
             speaks: true,
             stage: Stage::Pending,
+            report: None,
             paused: false,
             questions: 0,
             started_at: None,
@@ -85,7 +91,7 @@ impl Record {
     /// It works, for the first time or again.
     pub fn begin(&mut self, now: i64) {
         self.started_at.get_or_insert(now);
-        self.completed_at = None;
+        (self.completed_at, self.report) = (None, None);
         self.stage = Stage::Working;
     }
 
@@ -98,6 +104,16 @@ impl Record {
         }
     }
 
+    /// The stage of one that has answered.
+    pub fn answered(&self) -> Stage {
+        match self.report {
+            None | Some(Report::Done) => Stage::Done,
+            Some(Report::DoneWithConcerns) => Stage::Concerns,
+            Some(Report::Blocked) => Stage::Blocked,
+            Some(Report::NeedsContext) => Stage::NeedsContext,
+        }
+    }
+
     pub fn is_over(&self) -> bool {
         !matches!(self.stage, Stage::Pending | Stage::Working)
     }
@@ -106,6 +122,8 @@ impl Record {
         match (self.stage, around) {
             (Stage::Done, _) => AgentWord::Done,
             (Stage::Concerns, _) => AgentWord::DoneWithConcerns,
+            (Stage::Blocked, _) => AgentWord::Blocked,
+            (Stage::NeedsContext, _) => AgentWord::NeedsContext,
             (Stage::Failed, _) => AgentWord::Failed,
             // What has not ended with its run never will.
             (Stage::Cancelled, _) | (Stage::Pending | Stage::Working, Around::Over(_)) => {

@@ -146,6 +146,42 @@ pub(super) fn of_event(kind: &EventKind, verb_of: impl Fn(u64) -> Option<Verb>) 
             let name = cut(name);
             say("skill", words!("reads the skill {name}", "读取技能 {name}"))
         }
+        EventKind::AgentAnnounced { announced, .. } => {
+            let description = cut(&announced.description);
+            say("delegated", words!("asks for an agent: {description}", "请求启动代理：{description}"))
+        }
+        EventKind::AgentReported { report, .. } => {
+            let word = report.as_str().to_uppercase();
+            say("verdict", words!("reports {word}", "报告 {word}"))
+        }
+        EventKind::AgentWarned { warning, .. } => {
+            let (en, zh) = (cut(&warning.en), cut(&warning.zh));
+            say("warning", words!("{en}", "{zh}"))
+        }
+        EventKind::ToolAsked { tool, arguments, .. } => {
+            let (name, arguments) = (cut(tool), cut(&arguments.to_string()));
+            let words = words!("{name} {arguments}", "{name} {arguments}");
+            Some(Sentence { kind: "tool_call", words, tool: Some(tool.clone()) })
+        }
+        EventKind::ToolDenied { reason, .. } => {
+            let reason = cut(reason);
+            say("tool_denied", words!("denied: {reason}", "已阻止：{reason}"))
+        }
+        EventKind::ToolAnswered { content, is_error, .. } => {
+            let content = cut(content);
+            match is_error {
+                false => say("tool_result", words!("result: {content}", "结果：{content}")),
+                true => say("tool_result", words!("error: {content}", "错误：{content}")),
+            }
+        }
+        EventKind::HostObserved { name, .. } => {
+            let name = cut(name);
+            say("observed", words!("its program says: {name}", "其程序报告：{name}"))
+        }
+        EventKind::AgentJoined { .. }
+        | EventKind::MessageDelivered { .. }
+        | EventKind::DirectiveDelivered { .. }
+        | EventKind::DirectiveExpired { .. } => None,
         EventKind::RunCreated { .. }
         | EventKind::TimerFired { .. }
         | EventKind::RunRecovered { .. }

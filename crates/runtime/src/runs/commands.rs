@@ -26,6 +26,10 @@ pub(super) const LOOK: Duration = Duration::from_millis(25);
 
 /// Tells the owner of a run something and waits for its answer.
 pub fn command(store: &Store, run: &str, command: &Command, patience: Duration) -> Result<(), CommandError> {
+    if store.reader()?.run(run).is_ok_and(|row| row.is_outside) {
+        // Nobody owns it: whoever tells it something decides, in the same order as everybody else.
+        return crate::outside::command(store, run, command)?.map_err(CommandError::Refused);
+    }
     let body = serde_json::to_string(command).unwrap_or_default();
     let id = store.command(run, &body)?;
     let reader = store.reader()?;

@@ -34,6 +34,19 @@ pub fn encode(event: &Event, store: &Store) -> Result<Vec<u8>, JournalError> {
     serde_json::to_vec(&value).map_err(wrong)
 }
 
+/// The same for an event whose texts are short, without a store.
+pub(crate) fn encode_short(event: &Event) -> Result<Vec<u8>, JournalError> {
+    let wrong =
+        |error: serde_json::Error| JournalError::Unreadable { seq: event.seq, error: error.to_string() };
+    let bytes = serde_json::to_vec(event).map_err(wrong)?;
+    if !names_blob(&bytes) {
+        return Ok(bytes);
+    }
+    let mut value: Value = serde_json::from_slice(&bytes).map_err(wrong)?;
+    mark(&mut value);
+    serde_json::to_vec(&value).map_err(wrong)
+}
+
 /// The event of these bytes.
 pub fn decode(seq: u64, bytes: &[u8], reader: &Reader) -> Result<Event, JournalError> {
     let wrong = |error: serde_json::Error| JournalError::Unreadable { seq, error: error.to_string() };
@@ -101,6 +114,23 @@ fn spill(
             Ok(())
         }
         _ => Ok(()),
+    }
+}
+
+/// The part of [`spill`] that concerns keys.
+fn mark(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(mark),
+        Value::Object(fields) => {
+            fields.values_mut().for_each(mark);
+            let marked: Vec<String> = fields.keys().filter(|key| is_marked(key)).cloned().collect();
+            for key in marked {
+                if let Some(field) = fields.remove(&key) {
+                    fields.insert(format!("${key}"), field);
+                }
+            }
+        }
+        _ => {}
     }
 }
 

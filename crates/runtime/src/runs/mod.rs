@@ -29,9 +29,11 @@ mod streams;
 mod test_bed;
 mod washing;
 
+pub(crate) use clock::wall;
 pub use commands::{CommandError, command};
 pub use executor::Hosts;
 pub use import::{import, spool};
+pub(crate) use journal::encode_short;
 pub use journal::{JournalError, decode, encode, load, names_blob};
 pub use kinds::let_do;
 pub use moment::Moment;
@@ -40,5 +42,6 @@ pub use recorded::RecordedRuns;
 pub use rerun::{Again, Rerun, RerunError, is_task, plan_rerun};
 pub use session::{Control, End, Notice, RunError, Session};
 pub use shelf::Shelf;
+pub(crate) use start::new_id;
 pub use start::{MASTER_STEPS, StartError, Started, Task, plan_run, plan_task};
 pub use streams::{StreamPart, Streams};

@@ -223,7 +223,7 @@ fn title(name: &str, arguments: &str) -> String {
 }
 
 /// Sortable by time, short enough to type: milliseconds and the process, in letters and digits.
-pub(super) fn new_id(now: i64) -> String {
+pub(crate) fn new_id(now: i64) -> String {
     const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
     let mut number = (u64::try_from(now).unwrap_or(0) << 16) | u64::from(std::process::id() & 0xffff);
     let mut letters = Vec::new();

@@ -43,6 +43,8 @@ pub enum StoreError {
     LostBlob { digest: Digest },
     #[error("line {line}: {}", detail.en)]
     Archive { line: u64, detail: Words },
+    #[error("run `{run}` is one of agents outside")]
+    Outside { run: String },
     #[error("the store is closed")]
     Closed,
 }
@@ -62,7 +64,7 @@ impl StoreError {
     }
 
     /// An error of the database.
-    pub(super) fn sql(path: &Path, error: &rusqlite::Error) -> Self {
+    pub(crate) fn sql(path: &Path, error: &rusqlite::Error) -> Self {
         use rusqlite::ErrorCode as Sql;
         let (path, detail) = (path.to_owned(), error.to_string());
         match error.sqlite_error_code() {
@@ -82,7 +84,7 @@ impl StoreError {
             Self::Newer { .. } | Self::Older { .. } => Code::F0702,
             Self::Damaged { .. } => Code::F0703,
             Self::DiskFull { .. } => Code::F0704,
-            Self::Held { .. } => Code::F0705,
+            Self::Held { .. } | Self::Outside { .. } => Code::F0705,
             Self::Fenced { .. } | Self::Conflict { .. } => Code::F0706,
             Self::UnknownRun { .. } | Self::RunExists { .. } | Self::InvalidId { .. } => Code::F0707,
             Self::LostBlob { .. } => Code::F0709,
@@ -95,9 +97,11 @@ impl StoreError {
     pub fn exit(&self) -> Exit {
         match self {
             Self::UnknownRun { .. } => Exit::NotFound,
-            Self::Held { .. } | Self::Fenced { .. } | Self::Conflict { .. } | Self::RunExists { .. } => {
-                Exit::Conflict
-            }
+            Self::Held { .. }
+            | Self::Fenced { .. }
+            | Self::Conflict { .. }
+            | Self::RunExists { .. }
+            | Self::Outside { .. } => Exit::Conflict,
             Self::ReadOnly { .. } | Self::Newer { .. } | Self::Older { .. } => Exit::Refused,
             Self::InvalidId { .. } => Exit::Usage,
             _ => Exit::Failed,
@@ -141,6 +145,10 @@ impl StoreError {
                 let (en, zh) = (&detail.en, &detail.zh);
                 words!("line {line} of the archive: {en}", "归档第 {line} 行：{zh}")
             }
+            Self::Outside { run } => words!(
+                "the agents of run `{run}` are processes of other programs, which continue it themselves",
+                "运行 `{run}` 的代理是其他程序的进程，由那些程序自行继续"
+            ),
             Self::Closed => words!("the store is closed", "存储已关闭"),
             about_a_file => about_a_file.file_words(),
         }
@@ -213,6 +221,9 @@ impl StoreError {
             Self::Held { by } => {
                 let run = &by.run;
                 words!("look at it: `fugato trace {run}`", "查看：`fugato trace {run}`")
+            }
+            Self::Outside { .. } => {
+                words!("look at them: `fugato status`", "查看它们：`fugato status`")
             }
             Self::UnknownRun { .. } => {
                 words!("list them: `fugato runs`", "列出所有运行：`fugato runs`")

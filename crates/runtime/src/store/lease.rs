@@ -34,6 +34,16 @@ impl Owner {
         Self { pid, started, boot: machine.boot, namespace: machine.namespace, host: machine.host }
     }
 
+    /// Another process of this machine.
+    pub(crate) fn of_process(pid: u32, started: u64) -> Self {
+        let machine = this_machine().clone();
+        Self { pid, started, boot: machine.boot, namespace: machine.namespace, host: machine.host }
+    }
+
+    pub(crate) fn lives_here(&self) -> bool {
+        self.is_alive().unwrap_or(true)
+    }
+
     /// `None`: it lives where we cannot look.
     fn is_alive(&self) -> Option<bool> {
         let machine = this_machine();
@@ -212,6 +222,13 @@ fn take(
     let sql = |error: rusqlite::Error| StoreError::sql(&place.database, &error);
     let (epoch, row) =
         find(connection, run).map_err(sql)?.ok_or_else(|| StoreError::UnknownRun { id: run.to_owned() })?;
+    let is_outside = connection
+        .query_row("SELECT 1 FROM runs WHERE id = ?1 AND outside IS NOT NULL", [run], |_| Ok(()))
+        .optional()
+        .map_err(sql)?;
+    if is_outside.is_some() {
+        return Err(StoreError::Outside { run: run.to_owned() });
+    }
     let holder = match (asker, row) {
         (Asker::Latecomer, row) => {
             Some(row.filter(LeaseRow::is_alive).unwrap_or_else(|| LeaseRow::new(run, epoch, owner)))

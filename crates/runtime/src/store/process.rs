@@ -35,6 +35,24 @@ pub fn look(pid: u32) -> Seen {
     if fs::exists("/proc/self/stat").unwrap_or(false) { from_proc(pid) } else { from_ps(pid) }
 }
 
+/// When a process was started; `None`: it is gone.
+pub fn started(pid: u32) -> Option<u64> {
+    match look(pid) {
+        Seen::Started(at) => Some(at),
+        Seen::Gone => None,
+    }
+}
+
+/// The name of a process and its parent. `None` where that cannot be looked up quickly.
+pub fn name_and_parent(pid: u32) -> Option<(String, u32)> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    let (head, rest) = stat.rsplit_once(')')?;
+    let (_, name) = head.split_once('(')?;
+    let parent = rest.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some((name.to_owned(), parent))
+}
+
 fn from_proc(pid: u32) -> Seen {
     let Ok(stat) = fs::read(format!("/proc/{pid}/stat")) else { return Seen::Gone };
     let stat = String::from_utf8_lossy(&stat);

@@ -76,8 +76,8 @@ impl Lookup {
 }
 
 const RUN_COLUMNS: &str =
-    "id, status, skill, title, created_at, updated_at, last_seq, bytes, parent, details";
-const RUN_COLUMN_COUNT: usize = 10;
+    "id, status, skill, title, created_at, updated_at, last_seq, bytes, parent, details, outside IS NOT NULL";
+const RUN_COLUMN_COUNT: usize = 11;
 
 impl Reader {
     /// `None`: there is no store yet.
@@ -235,6 +235,10 @@ impl Reader {
         super::writer::verify(&self.connection, &self.place)
     }
 
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
     pub(super) fn sql(&self, error: &rusqlite::Error) -> StoreError {
         StoreError::sql(&self.place.database, error)
     }
@@ -256,6 +260,7 @@ fn read_run(row: &Row<'_>) -> rusqlite::Result<RunRow> {
         bytes: unsigned(row.get(7)?),
         parent: row.get(8)?,
         details: row.get(9)?,
+        is_outside: row.get(10)?,
         epoch: unsigned(row.get(RUN_COLUMN_COUNT)?),
         lease: LeaseRow::read(row, &id, RUN_COLUMN_COUNT)?,
         id,

@@ -109,6 +109,8 @@ pub struct RunRow {
     pub bytes: u64,
     pub parent: Option<String>,
     pub details: Option<String>,
+    /// Its agents are processes of other programs: nobody owns it, and the lease names the program that was heard of.
+    pub is_outside: bool,
     pub epoch: u64,
     /// Who holds the run, or held it and never let go.
     pub lease: Option<LeaseRow>,
@@ -139,7 +141,7 @@ pub struct RunFilter {
 }
 
 /// May this text name a run, and a directory of its exports?
-pub(super) fn is_run_id(id: &str) -> bool {
+pub(crate) fn is_run_id(id: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     (1..=128).contains(&id.len()) && id.bytes().all(allowed) && !id.starts_with('.')
 }

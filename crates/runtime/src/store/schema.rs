@@ -56,6 +56,31 @@ pub const MIGRATIONS: &[&str] = &[
     );
     CREATE INDEX commands_open ON commands (run, id) WHERE answer IS NULL;
 ",
+    // Runs of agents outside: `outside` holds the row of the run; who is in it is found by the host's names or by id.
+    "
+    ALTER TABLE runs ADD COLUMN outside TEXT;
+    ALTER TABLE runs ADD COLUMN outside_control TEXT;
+    CREATE TABLE outside_agents (
+        run INTEGER NOT NULL REFERENCES runs (no) ON DELETE CASCADE,
+        agent INTEGER NOT NULL,
+        path TEXT NOT NULL,
+        key TEXT NOT NULL,
+        live INTEGER NOT NULL,
+        body TEXT NOT NULL,
+        progress TEXT NOT NULL DEFAULT '',
+        heartbeat INTEGER NOT NULL DEFAULT 0,
+        inbox INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (run, agent)
+    ) WITHOUT ROWID;
+    CREATE UNIQUE INDEX outside_paths ON outside_agents (run, path);
+    CREATE INDEX outside_keys ON outside_agents (key, run);
+    CREATE TABLE outside_files (
+        run INTEGER NOT NULL REFERENCES runs (no) ON DELETE CASCADE,
+        file TEXT NOT NULL,
+        agent INTEGER NOT NULL,
+        PRIMARY KEY (run, file)
+    ) WITHOUT ROWID;
+",
 ];
 
 /// How long a writer waits for another process to finish its transaction.

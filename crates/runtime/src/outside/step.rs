@@ -1,0 +1,178 @@
+//! One decision, written: events and rows in the caller's transaction, then the files for other programs.
+
+use crate::exports::outside::{self as pages, Pages};
+use crate::runs::encode_short;
+use crate::store::outside::{Aside, Found, Rows, Step, find, write};
+use crate::store::{Store, StoreError};
+use fugato_engine::outside::{AgentRow, Changed, Desk, Look as _, RunRow, lose};
+use fugato_engine::{By, Command, EventKind, Refusal};
+use rusqlite::Connection;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What was committed, as far as files show it.
+#[derive(Debug)]
+pub struct Written {
+    id: String,
+    created_at: i64,
+    run: RunRow,
+    agents: Vec<(AgentRow, Aside)>,
+    /// Everybody, when a list of them would look different now.
+    all: Option<Vec<(u32, AgentRow)>>,
+    pages: Pages,
+    control: String,
+}
+
+/// Writes what a decision led to. Inside a write transaction.
+pub fn record(
+    connection: &Connection,
+    database: &Path,
+    found: &Found,
+    rows: &Rows<'_>,
+    desk: Desk<'_>,
+    imported: Imported,
+) -> Result<Written, StoreError> {
+    let sql = |error: rusqlite::Error| StoreError::sql(database, &error);
+    if let Some(error) = rows.failure() {
+        return Err(sql(error));
+    }
+    let (run, agents, changed, events) = desk.finish();
+    let bytes = events
+        .iter()
+        .map(encode_short)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| StoreError::Io { path: database.to_owned(), detail: error.to_string() })?;
+    let id_of = |agent: u32| match agents.get(&agent) {
+        Some(row) => Some(row.path.clone()),
+        None => rows.agent(agent).map(|row| row.path),
+    };
+    let gives_receipts = events.iter().any(|event| matches!(event.kind, EventKind::DirectiveApplied { .. }));
+    let due: Vec<_> = if gives_receipts {
+        agents.keys().filter_map(|agent| rows.agent(*agent)).flat_map(|row| row.due).collect()
+    } else {
+        Vec::new()
+    };
+    let verb_of = |generation: u64| due.iter().find(|due| due.generation == generation).map(|due| due.verb);
+    let mut pages = Pages::gather(&events, found.run.agents, &id_of, &verb_of);
+    for (agent, inbox) in imported.inboxes {
+        pages.asides.entry(agent).or_default().inbox = Some(inbox);
+    }
+    let control = match &pages.control {
+        Some(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        None => imported.control,
+    };
+    let step = Step {
+        run: &run,
+        agents: &agents,
+        changed: &changed,
+        asides: &pages.asides,
+        control: control.as_deref(),
+        events: &bytes,
+    };
+    write(connection, found, &step).map_err(sql)?;
+    let known = imported.seen.unwrap_or_else(|| found.control.clone());
+    shown(found, rows, run, agents, &changed, pages, known).map_err(sql)
+}
+
+fn shown(
+    found: &Found,
+    rows: &Rows<'_>,
+    run: RunRow,
+    agents: BTreeMap<u32, AgentRow>,
+    changed: &Changed,
+    pages: Pages,
+    control: String,
+) -> rusqlite::Result<Written> {
+    let mut with_asides = Vec::with_capacity(agents.len());
+    for (number, row) in agents {
+        let aside = match pages.asides.get(&number) {
+            Some(new) if new.progress.is_some() => Aside {
+                progress: new.progress.clone().unwrap_or_default(),
+                heartbeat: new.heartbeat.unwrap_or_default(),
+                inbox: 0,
+            },
+            _ => rows.aside(number)?,
+        };
+        with_asides.push((row, aside));
+    }
+    let all = if changed.shown { Some(rows.all()?) } else { None };
+    let (id, created_at) = (found.id.clone(), found.created_at);
+    Ok(Written { id, created_at, run, agents: with_asides, all, pages, control })
+}
+
+impl Written {
+    /// Brings the files up to date. The log is the truth: what cannot be written is told, and changes nothing.
+    pub fn export(&self, state: &Path) -> std::io::Result<()> {
+        let dir = state.join("runs").join(&self.id);
+        let mut first = self.pages.append(&dir);
+        for (row, aside) in &self.agents {
+            first = first.and(pages::write_status(&dir, row, aside));
+        }
+        if let Some(bytes) = &self.pages.control {
+            first = first.and(pages::write_control(&dir, &self.control, bytes));
+        }
+        if let Some(all) = &self.all {
+            first = first.and(pages::write_run(&dir, &self.id, self.created_at, &self.run, all));
+        }
+        first
+    }
+}
+
+/// What others wrote into the files, as far as it was taken up.
+#[derive(Debug, Default)]
+pub struct Imported {
+    /// What `control.json` said, once it was understood.
+    pub control: Option<String>,
+    /// The same, also when it will be replaced at once.
+    pub seen: Option<String>,
+    /// How far each inbox was read.
+    pub inboxes: Vec<(u32, u64)>,
+}
+
+/// A command of a person about a run of agents outside: decided here and now, in the one order of all commands.
+pub(crate) fn command(
+    store: &Store,
+    run: &str,
+    command: &Command,
+) -> Result<Result<(), Refusal>, StoreError> {
+    let state = store.dir().to_owned();
+    let dir = state.join("runs").join(run);
+    let (run, command) = (run.to_owned(), command.clone());
+    let redactor = store.redactor();
+    let decide = move |connection: &Connection, place: &crate::store::Place| {
+        let sql = |error: rusqlite::Error| StoreError::sql(&place.database, &error);
+        let found = find(connection, &run).map_err(sql)?;
+        let found = found.ok_or_else(|| StoreError::UnknownRun { id: run.clone() })?;
+        let rows = Rows::new(connection, found.no);
+        let mut desk = Desk::new(&rows, found.run.clone(), By::User, crate::runs::wall());
+        let imported = super::foreign::import(&mut desk, &rows, &found, &dir, None);
+        if found.lease.as_ref().is_some_and(|lease| !lease.is_alive()) {
+            lose(&mut desk, super::call::is_gone);
+        }
+        desk.speak_as(By::User);
+        let command = match &redactor {
+            Some(redactor) => redacted(&command, redactor),
+            None => command.clone(),
+        };
+        let decided = fugato_engine::outside::command(&mut desk, &command);
+        let written = record(connection, &place.database, &found, &rows, desk, imported)?;
+        Ok((decided, written))
+    };
+    let (decided, written) = store.change_outside(decide)?;
+    // Files of a run are views; whoever asked has an answer either way.
+    let _ = written.export(&state);
+    Ok(decided)
+}
+
+fn redacted(command: &Command, redactor: &crate::store::Redactor) -> Command {
+    let clean = |text: &str| redactor.clean_text(text).into_owned();
+    match command {
+        Command::Direct { verb, target, text } => {
+            Command::Direct { verb: *verb, target: target.clone(), text: text.as_deref().map(clean) }
+        }
+        Command::Send { to, from, text } => {
+            Command::Send { to: to.clone(), from: from.clone(), text: clean(text) }
+        }
+        other => other.clone(),
+    }
+}
