@@ -6,7 +6,7 @@ use crate::doctor::{Finding, Health, print};
 use crate::error::Outcome;
 use fugato_model::{Exit, words};
 use fugato_runtime::hosts::{Found, Host, Lacking};
-use fugato_runtime::wiring::{self, Entry, Place, Scope};
+use fugato_runtime::wiring::{self, Entry, Place, Scope, Switch};
 use std::path::Path;
 
 pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
@@ -152,6 +152,23 @@ fn of_place(place: &Place, app: &App) -> (Vec<Finding>, serde_json::Value) {
                 "{title}：{shown} 缺少 {names} 的钩子；fugato hook install --host {name} --scope {scope}"
             ),
         ));
+    }
+    match wiring::switch(place, dirs(app).codex_config().as_deref()) {
+        Switch::On => {}
+        Switch::Off(field) => findings.push(finding(
+            Health::Warning,
+            words!(
+                "{title} calls no hook at all: `{field}` in its settings switches them off",
+                "{title} 不会调用任何钩子：其设置中的 `{field}` 已将钩子关闭"
+            ),
+        )),
+        Switch::Untrusted => findings.push(finding(
+            Health::Warning,
+            words!(
+                "{title} does not read {shown}: its settings say that this project is not trusted",
+                "{title} 不会读取 {shown}：其设置表明此项目不受信任"
+            ),
+        )),
     }
     if !is_trusted {
         findings.push(finding(

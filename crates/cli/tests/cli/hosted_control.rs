@@ -18,9 +18,8 @@ fn orphaned(which: Which) {
     owner.kill();
     waits_for("its end", || !is_at_work(&run));
     assert!(!room.has("made.txt"));
-    // Claude Code notices that nobody hears it; Codex goes on and asks.
-    let refused = room.asked("was interrupted; do not try again");
-    assert_eq!(refused.is_empty(), which == Claude, "{refused:?}");
+    // Claude Code may notice that nobody hears it; Codex goes on and asks.
+    assert!(which == Claude || !room.asked("was interrupted; do not try again").is_empty());
 }
 
 /// Does a process that was started for this run live?

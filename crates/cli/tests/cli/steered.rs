@@ -82,8 +82,10 @@ fn held(which: Which) {
     scene.room.direct(Verb::Resume, "worker", None);
     assert_eq!(owner.wait(), Some(0));
     let heard = scene.room.asked("quokka").last().map(Asked::results);
-    assert!(scene.room.has("second.txt"), "{heard:?}");
+    assert!(scene.room.has("second.txt"), "{heard:?} {:#?}", scene.room.events());
     assert_eq!(scene.room.asked("paused by the operator").len(), 0);
+    let ended = scene.room.of_kind("run.ended");
+    assert_eq!(ended.first().map(|event| &event["outcome"]), Some(&"complete".into()), "{ended:?}");
 }
 
 #[test]
@@ -94,6 +96,27 @@ fn a_pause_holds_the_next_call_of_claude_code_until_the_resume() {
 #[test]
 fn a_pause_holds_the_next_call_of_codex_until_the_resume() {
     held(Codex);
+}
+
+/// The host dies while its call is held: nothing is done in its name, and nobody takes it for alive.
+fn killed(which: Which) {
+    let scene = Scene::new(which, Vec::new());
+    let mut owner = scene.begins(which, all(which));
+    scene.room.direct(Verb::Pause, "worker", None);
+    scene.go_on();
+    scene.is_met();
+    owner.kill();
+    let is_interrupted = || {
+        let runs = scene.room.env.fugato("runs --json").exits(0).json();
+        runs["runs"][0]["status"] == "interrupted"
+    };
+    waits_for("the run to be seen as interrupted", is_interrupted);
+    assert!(!scene.room.has("second.txt"));
+}
+
+#[test]
+fn claude_code_that_is_killed_while_paused_leaves_an_interrupted_run() {
+    killed(Claude);
 }
 
 /// After the resume the host's own rules say no, as they would have without us.

@@ -192,3 +192,29 @@ fn a_plugin_brings_its_commands_skills_and_hook_to_claude_code() {
     let said = run("a quokka wants a file");
     assert!(room.has("made.txt") && room.env.read("calls.txt").contains("PreToolUse"), "{said}");
 }
+
+/// In the settings of the project alone.
+#[test]
+fn a_hook_of_a_project_is_called_where_the_host_reads_the_settings_of_projects() {
+    for which in [Claude, Codex] {
+        let room = room_with(Some("cat >> calls.txt"), makes_a_file(which));
+        room.run(&["hook", "install", "--host", which.name(), "--scope", "project", "--trust"]).exits(0);
+        let said = ends(&room, which);
+        assert!(room.has("calls.txt"), "{which:?}: {said}");
+        if which == Claude {
+            continue;
+        }
+        std::fs::remove_file(room.env.project().join("calls.txt")).unwrap();
+        let config = room.env.user_home().join("codex/config.toml");
+        let project = room.env.project().canonicalize().unwrap().display().to_string();
+        let text = std::fs::read_to_string(&config).unwrap();
+        // Codex may have recorded its own opinion meanwhile.
+        let text = text.replace("trust_level = \"trusted\"", "trust_level = \"untrusted\"");
+        let barred = format!("\n[projects.{project:?}]\ntrust_level = \"untrusted\"\n");
+        let text = if text.contains("untrusted") { text } else { text + &barred };
+        std::fs::write(&config, text).unwrap();
+        room.run(&["hook", "doctor", "--host", "codex"]).exits(0).says(&["this project is not trusted"]);
+        ends(&room, which);
+        assert!(!room.has("calls.txt"), "a project that is not trusted");
+    }
+}

@@ -243,6 +243,11 @@ fn take_out(groups: &CstArray, handlers: Vec<CstNode>) {
     }
 }
 
+/// The whole file as a value; `None` when it cannot be read.
+pub(super) fn root(text: &str) -> Option<Value> {
+    jsonc_parser::parse_to_serde_value(text.strip_prefix(BOM).unwrap_or(text), &OPTIONS).ok()
+}
+
 /// A node without its comments.
 fn value(node: &impl std::fmt::Display) -> Option<Value> {
     jsonc_parser::parse_to_serde_value(&node.to_string(), &OPTIONS).ok()

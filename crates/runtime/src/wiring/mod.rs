@@ -8,6 +8,7 @@ mod json;
 mod place;
 mod program;
 mod shelf;
+mod switch;
 mod toml;
 mod trust;
 
@@ -15,6 +16,7 @@ pub use calls::{Abilities, Call, abilities, calls};
 pub use place::{Dirs, Place, Scope, Syntax};
 pub use program::Program;
 pub use shelf::{Shelf, Undo};
+pub use switch::{Switch, switch};
 pub use trust::is_trusted;
 
 use crate::atomic::{ReplaceError, replace_unchanged, write_atomically};

@@ -228,3 +228,26 @@ fn a_change_meets_a_file_that_somebody_wrote_meanwhile_and_leaves_it() {
     assert_eq!(changes[0].apply(&desk.shelf).unwrap_err().code, Code::F0313);
     assert_eq!(desk.read(".claude/settings.json").as_deref(), Some("{\"a\": 1}"));
 }
+
+#[test]
+fn what_switches_hooks_off_is_seen() {
+    let desk = Desk::new();
+    let (claude, codex) = (desk.place(Host::Claude), desk.place(Host::Codex));
+    let config = desk.dirs.codex_config();
+    assert_eq!(switch(&claude, None), Switch::On);
+    desk.write(".claude/settings.json", "{\"disableAllHooks\": true} // off");
+    assert_eq!(switch(&claude, None), Switch::Off("disableAllHooks"));
+    let project = desk.dirs.place(Host::Codex, Scope::Project).unwrap();
+    assert_eq!(
+        (switch(&codex, config.as_deref()), switch(&project, config.as_deref())),
+        (Switch::On, Switch::On)
+    );
+    let dir = desk.dir.path().join("project");
+    desk.write(
+        ".codex/config.toml",
+        &format!("[projects.{:?}]\ntrust_level = \"untrusted\"\n", dir.display().to_string()),
+    );
+    assert_eq!(switch(&project, config.as_deref()), Switch::Untrusted);
+    desk.write(".codex/config.toml", "[features]\nhooks = false\n");
+    assert_eq!(switch(&codex, config.as_deref()), Switch::Off("features.hooks"));
+}
