@@ -23,6 +23,13 @@ impl Samples {
         self.0.get(self.0.len() / 2).copied().unwrap_or(f64::NAN)
     }
 
+    /// The value below which this share of the measures lies.
+    pub fn share(&self, share: f64) -> f64 {
+        let last = self.0.len().saturating_sub(1) as f64;
+        let at = self.0.iter().enumerate().find(|(at, _)| *at as f64 >= last * share);
+        at.map_or(f64::NAN, |(_, value)| *value)
+    }
+
     pub fn least(&self) -> f64 {
         self.0.first().copied().unwrap_or(f64::NAN)
     }
@@ -207,6 +214,13 @@ mod tests {
         assert_eq!(figure.clone().below(29.0).ratio_below(3.0).verdict, Verdict::Over);
         assert_eq!(figure.clone().below(30.0).ratio_below(2.9).verdict, Verdict::Over);
         assert_eq!(figure.verdict, Verdict::Info);
+    }
+
+    #[test]
+    fn shares_of_the_measures_are_found_from_below() {
+        let hundred = samples(&(1..=101).map(f64::from).collect::<Vec<_>>());
+        assert_eq!((hundred.share(0.5), hundred.share(0.99), hundred.share(1.0)), (51.0, 100.0, 101.0));
+        assert!(Samples::default().share(0.5).is_nan());
     }
 
     #[test]

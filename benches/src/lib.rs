@@ -8,6 +8,7 @@ mod bare;
 mod dag;
 mod delegation;
 mod figure;
+mod hook;
 mod inside;
 mod journal;
 mod many;
@@ -37,6 +38,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario { name: "many", measure: many::measure },
     Scenario { name: "delegation", measure: delegation::measure },
     Scenario { name: "shelf", measure: shelf::measure },
+    Scenario { name: "hook", measure: hook::measure },
 ];
 
 /// What a process of this program may be besides the one that measures: one side of a scenario, alone in its process, so

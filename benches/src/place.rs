@@ -27,6 +27,9 @@ pub struct Sizes {
     pub straggler_ms: u32,
     pub runs: u32,
     pub events_per_run: u32,
+    /// Calls of the hook, and events of the run in which its cost must not change.
+    pub hook_calls: u32,
+    pub hook_events: u32,
 }
 
 impl Sizes {
@@ -43,6 +46,8 @@ impl Sizes {
         straggler_ms: 1_000,
         runs: 1_000,
         events_per_run: 1_000,
+        hook_calls: 1_000,
+        hook_events: 100_000,
     };
 
     /// Just enough to see that every scenario still works.
@@ -58,6 +63,8 @@ impl Sizes {
         straggler_ms: 20,
         runs: 5,
         events_per_run: 20,
+        hook_calls: 4,
+        hook_events: 50,
     };
 }
 

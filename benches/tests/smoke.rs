@@ -11,7 +11,17 @@ fn fugato() -> PathBuf {
     let own = Path::new(env!("CARGO_BIN_EXE_fugato-bench"));
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
-    build.args(["build", "--quiet", "--locked", "--package", "fugato", "--bin", "fugato"]);
+    build.args([
+        "build",
+        "--quiet",
+        "--locked",
+        "--package",
+        "fugato",
+        "--bin",
+        "fugato",
+        "--bin",
+        "fugato-hook",
+    ]);
     let directory = own.parent().unwrap();
     if directory.ends_with("release") {
         build.arg("--release");

@@ -24,6 +24,8 @@ mod live;
 mod manage;
 mod manners;
 mod models;
+mod outside;
+mod outside_input;
 mod phases;
 mod policy;
 mod runs;

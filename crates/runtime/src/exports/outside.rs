@@ -7,11 +7,11 @@ use super::name::agent_dir;
 use super::sentence::{self, cut, cut_to};
 use super::status::{AgentWord, RunWord};
 use super::{files, tail};
-use crate::store::outside::{Aside, NewAside};
+use crate::store::outside::{Aside, Known, NewAside};
 use fugato_engine::outside::{AgentRow, RunRow, Stopped};
 use fugato_engine::{Event, EventKind, Outcome, Report, Verb};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
@@ -30,9 +30,10 @@ pub(crate) struct Pages {
 
 impl Pages {
     /// `first_new`: the number of the next agent that starts. `id_of`: the ids of agents. `verb_of`: which directive a
-    /// number is.
+    /// number is. `read`: events that came out of an inbox file, which has their lines already.
     pub fn gather(
         events: &[Event],
+        read: &BTreeSet<u64>,
         first_new: u32,
         id_of: &dyn Fn(u32) -> Option<String>,
         verb_of: &dyn Fn(u64) -> Option<Verb>,
@@ -48,7 +49,9 @@ impl Pages {
                     let instruction =
                         redirect.filter(|instruction| from == "user" && text.ends_with(instruction));
                     let line = lines::message(seq, at, from, &to, text, instruction);
-                    pages.add(&format!("{}/inbox.jsonl", dir_of(&to)), &line);
+                    if !read.contains(&seq) {
+                        pages.add(&format!("{}/inbox.jsonl", dir_of(&to)), &line);
+                    }
                     if from != "user" {
                         pages.add(&format!("{}/outbox.jsonl", dir_of(from)), &line);
                     }
@@ -252,15 +255,11 @@ pub(crate) fn write_run(
 }
 
 /// `control.json`. What another program has put there meanwhile is not ours to lose: it stays until it is imported.
-pub(crate) fn write_control(dir: &Path, known: &str, bytes: &[u8]) -> io::Result<()> {
-    let path = dir.join("control.json");
-    if let Some(found) = read_control(dir).filter(|found| found != known.as_bytes()) {
-        let is_ours = found == bytes || known.is_empty() && bytes.starts_with(&found);
-        if !is_ours {
-            return Ok(());
-        }
+pub(crate) fn write_control(dir: &Path, known: &Known, bytes: &[u8]) -> io::Result<()> {
+    match read_control(dir) {
+        Some(found) if !known.has(&found) && !bytes.starts_with(&found) => Ok(()),
+        _ => replace(&dir.join("control.json"), bytes, files::Durability::Now),
     }
-    replace(&path, bytes, files::Durability::Now)
 }
 
 pub(crate) fn read_control(dir: &Path) -> Option<Vec<u8>> {

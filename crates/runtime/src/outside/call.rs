@@ -84,7 +84,7 @@ impl Call {
         let rows = Rows::new(&lean.connection, found.no);
         let is_held = rows.agent(agent).is_some_and(|row| row.paused && row.is_live());
         let control = crate::exports::outside::read_control(&self.dir(&found));
-        !is_held || control.is_some_and(|control| control != found.control.as_bytes())
+        !is_held || control.is_some_and(|control| !found.control.has(&control))
     }
 
     fn dir(&self, found: &Found) -> PathBuf {
@@ -136,7 +136,8 @@ impl Call {
         let who = if is_new { Who { process: host_process(), ..self.who.clone() } } else { self.who.clone() };
         self.keep_alive(connection, &mut found, &mut desk, agent, &who).map_err(sql)?;
         let answer = decide(&mut desk, &who, input.clone());
-        written.push(record(connection, &place.database, &found, &rows, desk, imported)?);
+        let dir = self.dir(&found);
+        written.push(record(connection, &place.database, &dir, &found, &rows, desk, imported)?);
         Ok((answer, written))
     }
 
@@ -207,7 +208,8 @@ impl Call {
             lose(&mut desk, is_gone);
             let goes_on = desk.run.ended.is_none();
             if !desk.events().is_empty() {
-                written.push(record(connection, &place.database, &found, &rows, desk, Imported::default())?);
+                let (dir, nothing) = (self.dir(&found), Imported::default());
+                written.push(record(connection, &place.database, &dir, &found, &rows, desk, nothing)?);
             }
             if goes_on {
                 return stored::find(connection, &found.id).map_err(sql);

@@ -25,18 +25,19 @@ pub fn import(
     let mut imported = Imported::default();
     desk.speak_as(By::User);
     if desk.run.ended.is_none()
-        && let Some(bytes) = read_control(dir).filter(|bytes| bytes != found.control.as_bytes())
+        && let Some(bytes) = read_control(dir).filter(|bytes| !found.control.has(bytes))
     {
-        control(desk, &bytes, &found.control);
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        (imported.control, imported.seen) = (Some(text.clone()), Some(text));
+        control(desk, &bytes, found.control.last());
+        imported.control = Some(String::from_utf8_lossy(&bytes).into_owned());
     }
     if let Some(agent) = agent
         && let Some(path) = desk.agent(agent).map(|row| row.path.clone())
     {
         let known = rows.aside(agent).map(|aside| aside.inbox).unwrap_or_default();
+        let before = desk.run.seq;
         if let Some(read) = inbox(desk, agent, &agent_file(dir, &path, "inbox.jsonl"), known) {
             imported.inboxes.push((agent, read));
+            imported.read.extend(before + 1..=desk.run.seq);
         }
     }
     imported

@@ -40,7 +40,7 @@ pub fn parse(text: &str, is_lossy: bool) -> Result<Payload<'_>, PayloadError> {
         Err(error) => {
             let before: usize =
                 text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
-            let offset = before + error.column().saturating_sub(1);
+            let offset = if error.is_eof() { text.len() } else { before + error.column().saturating_sub(1) };
             let problem = if error.is_eof() { "it ends too early".to_owned() } else { short(&error) };
             Err(PayloadError { offset, problem })
         }
@@ -66,12 +66,13 @@ impl<'p> Payload<'p> {
     /// A text; a number or another scalar as it is written.
     pub fn text(&self, name: &str) -> Option<String> {
         let raw = self.raw(name)?.get();
-        if raw.starts_with('"') { Some(decode(raw).0) } else { Some(text::head(raw, 4096).to_owned()) }
+        if raw.starts_with('"') { Some(text::decode(raw).0) } else { Some(text::head(raw, 4096).to_owned()) }
     }
 
     pub fn value(&self, name: &str) -> Option<Value> {
         let raw = self.raw(name)?.get();
-        let value = serde_json::from_str(raw).or_else(|_| serde_json::from_str(&without_surrogates(raw)));
+        let value =
+            serde_json::from_str(raw).or_else(|_| serde_json::from_str(&text::without_surrogates(raw)));
         // Deeper than anybody reads: kept as text.
         Some(value.unwrap_or_else(|_| Value::String(text::head(raw, 2048).to_owned())))
     }
@@ -147,7 +148,7 @@ impl<'p> Payload<'p> {
         let tool = self.short("tool_name");
         let response = self.raw("tool_response").or_else(|| self.raw("error"));
         let (content, whole) = match response {
-            Some(raw) => text::result(raw, self.is_lossy || has_surrogates(raw.get())),
+            Some(raw) => text::result(raw, self.is_lossy || text::has_surrogates(raw.get())),
             None => Default::default(),
         };
         // Large results start no agents.
@@ -284,46 +285,4 @@ fn harmless(name: &str) -> String {
         return name.to_owned();
     }
     format!("~{}", fugato_skill::digest_bytes(name.as_bytes()).short())
-}
-
-/// The text of a JSON string; halves of characters are replaced.
-fn decode(raw: &str) -> (String, bool) {
-    match serde_json::from_str(raw) {
-        Ok(text) => (text, false),
-        Err(_) => (serde_json::from_str(&without_surrogates(raw)).unwrap_or_else(|_| raw.to_owned()), true),
-    }
-}
-
-fn has_surrogates(raw: &str) -> bool {
-    memchr::memmem::find(raw.as_bytes(), b"\\ud").is_some_and(|_| without_surrogates(raw) != raw)
-        || memchr::memmem::find(raw.as_bytes(), b"\\uD").is_some_and(|_| without_surrogates(raw) != raw)
-}
-
-/// JSON in which every escape stands for a character: halves of pairs become the sign for "unknown".
-fn without_surrogates(raw: &str) -> Cow<'_, str> {
-    let mut clean = String::new();
-    let mut rest = raw;
-    while let Some(at) = rest.find('\\') {
-        let (before, escape) = rest.split_at(at);
-        clean.push_str(before);
-        let unit = |text: &str| {
-            let digits = text.strip_prefix("\\u")?.get(..4)?;
-            u16::from_str_radix(digits, 16).ok()
-        };
-        let after = |count: usize| escape.get(count..).unwrap_or_default();
-        let (taken, word) = match (unit(escape), unit(after(6))) {
-            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => (12, None),
-            (Some(0xD800..=0xDFFF), _) => (6, Some("\\ufffd")),
-            (Some(_), _) => (6, None),
-            // The character after a backslash belongs to it.
-            (None, _) => (1 + escape.chars().nth(1).map_or(0, char::len_utf8), None),
-        };
-        clean.push_str(word.unwrap_or_else(|| escape.get(..taken).unwrap_or(escape)));
-        rest = after(taken);
-    }
-    if clean.is_empty() {
-        return Cow::Borrowed(raw);
-    }
-    clean.push_str(rest);
-    Cow::Owned(clean)
 }

@@ -7,7 +7,7 @@ use crate::store::{Store, StoreError};
 use fugato_engine::outside::{AgentRow, Changed, Desk, Look as _, RunRow, lose};
 use fugato_engine::{By, Command, EventKind, Refusal};
 use rusqlite::Connection;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What was committed, as far as files show it.
@@ -20,13 +20,13 @@ pub struct Written {
     /// Everybody, when a list of them would look different now.
     all: Option<Vec<(u32, AgentRow)>>,
     pages: Pages,
-    control: String,
 }
 
-/// Writes what a decision led to. Inside a write transaction.
+/// Writes what a decision led to. Inside a write transaction. `dir`: of the run's files.
 pub fn record(
     connection: &Connection,
     database: &Path,
+    dir: &Path,
     found: &Found,
     rows: &Rows<'_>,
     desk: Desk<'_>,
@@ -53,25 +53,28 @@ pub fn record(
         Vec::new()
     };
     let verb_of = |generation: u64| due.iter().find(|due| due.generation == generation).map(|due| due.verb);
-    let mut pages = Pages::gather(&events, found.run.agents, &id_of, &verb_of);
+    let mut pages = Pages::gather(&events, &imported.read, found.run.agents, &id_of, &verb_of);
     for (agent, inbox) in imported.inboxes {
         pages.asides.entry(agent).or_default().inbox = Some(inbox);
     }
-    let control = match &pages.control {
-        Some(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
-        None => imported.control,
-    };
+    let mut control = found.control.clone();
+    imported.control.into_iter().for_each(|text| control.read(text));
+    if let Some(bytes) = &pages.control {
+        // Before the commit: whoever comes next finds file and row in agreement, and should the commit fail, what a person
+        // said is still in the file. One that cannot be written is a view that is behind.
+        let _ = pages::write_control(dir, &control, bytes);
+        control.wrote(String::from_utf8_lossy(bytes).into_owned());
+    }
     let step = Step {
         run: &run,
         agents: &agents,
         changed: &changed,
         asides: &pages.asides,
-        control: control.as_deref(),
+        control: Some(&control).filter(|control| **control != found.control),
         events: &bytes,
     };
     write(connection, found, &step).map_err(sql)?;
-    let known = imported.seen.unwrap_or_else(|| found.control.clone());
-    shown(found, rows, run, agents, &changed, pages, known).map_err(sql)
+    shown(found, rows, run, agents, &changed, pages).map_err(sql)
 }
 
 fn shown(
@@ -81,7 +84,6 @@ fn shown(
     agents: BTreeMap<u32, AgentRow>,
     changed: &Changed,
     pages: Pages,
-    control: String,
 ) -> rusqlite::Result<Written> {
     let mut with_asides = Vec::with_capacity(agents.len());
     for (number, row) in agents {
@@ -97,7 +99,7 @@ fn shown(
     }
     let all = if changed.shown { Some(rows.all()?) } else { None };
     let (id, created_at) = (found.id.clone(), found.created_at);
-    Ok(Written { id, created_at, run, agents: with_asides, all, pages, control })
+    Ok(Written { id, created_at, run, agents: with_asides, all, pages })
 }
 
 impl Written {
@@ -107,9 +109,6 @@ impl Written {
         let mut first = self.pages.append(&dir);
         for (row, aside) in &self.agents {
             first = first.and(pages::write_status(&dir, row, aside));
-        }
-        if let Some(bytes) = &self.pages.control {
-            first = first.and(pages::write_control(&dir, &self.control, bytes));
         }
         if let Some(all) = &self.all {
             first = first.and(pages::write_run(&dir, &self.id, self.created_at, &self.run, all));
@@ -121,12 +120,11 @@ impl Written {
 /// What others wrote into the files, as far as it was taken up.
 #[derive(Debug, Default)]
 pub struct Imported {
-    /// What `control.json` said, once it was understood.
+    /// What `control.json` said.
     pub control: Option<String>,
-    /// The same, also when it will be replaced at once.
-    pub seen: Option<String>,
-    /// How far each inbox was read.
+    /// How far each inbox was read, and the events that came of it.
     pub inboxes: Vec<(u32, u64)>,
+    pub read: BTreeSet<u64>,
 }
 
 /// A command of a person about a run of agents outside: decided here and now, in the one order of all commands.
@@ -155,7 +153,7 @@ pub(crate) fn command(
             None => command.clone(),
         };
         let decided = fugato_engine::outside::command(&mut desk, &command);
-        let written = record(connection, &place.database, &found, &rows, desk, imported)?;
+        let written = record(connection, &place.database, &dir, &found, &rows, desk, imported)?;
         Ok((decided, written))
     };
     let (decided, written) = store.change_outside(decide)?;

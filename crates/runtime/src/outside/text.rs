@@ -3,6 +3,7 @@
 use fugato_engine::Whole;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// What is kept of a result.
@@ -39,14 +40,15 @@ pub fn result(raw: &RawValue, is_lossy: bool) -> (String, Option<Whole>) {
 /// The beginning of a JSON string, without reading the rest of it.
 fn string_head(raw: &str, most: usize) -> (String, bool) {
     if raw.len() <= most * 2 {
-        let text: String = serde_json::from_str(raw).unwrap_or_else(|_| raw.to_owned());
+        let (text, _) = decode(raw);
         let short = head(&text, most);
         return (short.to_owned(), short.len() < text.len());
     }
     let mut part = head(raw, most);
     // An escape that was cut in two is left out; the longest has twelve characters.
     for _ in 0..12 {
-        if let Ok(text) = serde_json::from_str(&format!("{part}\"")) {
+        let closed = format!("{part}\"");
+        if let Ok(text) = serde_json::from_str(&without_surrogates(&closed)) {
             return (text, true);
         }
         part = head(part, part.len().saturating_sub(1));
@@ -87,6 +89,48 @@ fn shorten(value: &mut Value) {
         Value::Object(fields) => fields.values_mut().for_each(shorten),
         _ => {}
     }
+}
+
+/// The text of a JSON string; halves of characters are replaced.
+pub fn decode(raw: &str) -> (String, bool) {
+    match serde_json::from_str(raw) {
+        Ok(text) => (text, false),
+        Err(_) => (serde_json::from_str(&without_surrogates(raw)).unwrap_or_else(|_| raw.to_owned()), true),
+    }
+}
+
+pub fn has_surrogates(raw: &str) -> bool {
+    memchr::memmem::find(raw.as_bytes(), b"\\ud").is_some_and(|_| without_surrogates(raw) != raw)
+        || memchr::memmem::find(raw.as_bytes(), b"\\uD").is_some_and(|_| without_surrogates(raw) != raw)
+}
+
+/// JSON in which every escape stands for a character: halves of pairs become the sign for "unknown".
+pub fn without_surrogates(raw: &str) -> Cow<'_, str> {
+    let mut clean = String::new();
+    let mut rest = raw;
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        clean.push_str(before);
+        let unit = |text: &str| {
+            let digits = text.strip_prefix("\\u")?.get(..4)?;
+            u16::from_str_radix(digits, 16).ok()
+        };
+        let after = |count: usize| escape.get(count..).unwrap_or_default();
+        let (taken, word) = match (unit(escape), unit(after(6))) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => (12, None),
+            (Some(0xD800..=0xDFFF), _) => (6, Some("\\ufffd")),
+            (Some(_), _) => (6, None),
+            // The character after a backslash belongs to it.
+            (None, _) => (1 + escape.chars().nth(1).map_or(0, char::len_utf8), None),
+        };
+        clean.push_str(word.unwrap_or_else(|| escape.get(..taken).unwrap_or(escape)));
+        rest = after(taken);
+    }
+    if clean.is_empty() {
+        return Cow::Borrowed(raw);
+    }
+    clean.push_str(rest);
+    Cow::Owned(clean)
 }
 
 #[cfg(test)]

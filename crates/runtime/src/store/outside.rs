@@ -23,9 +23,41 @@ pub struct Found {
     pub id: String,
     pub run: RunRow,
     pub created_at: i64,
-    /// What `control.json` is known to say.
-    pub control: String,
+    pub control: Known,
     pub lease: Option<LeaseRow>,
+}
+
+/// What may stand in `control.json` without being news.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct Known {
+    /// What was last read or written there.
+    last: String,
+    /// What was written there lately: a process that was slow, or a disk that was full, may have left an old one.
+    ours: Vec<String>,
+}
+
+impl Known {
+    const MOST: usize = 8;
+
+    pub fn has(&self, text: &[u8]) -> bool {
+        self.last.as_bytes() == text || self.ours.iter().any(|ours| ours.as_bytes() == text)
+    }
+
+    pub fn last(&self) -> &str {
+        &self.last
+    }
+
+    pub fn read(&mut self, text: String) {
+        self.last = text;
+    }
+
+    pub fn wrote(&mut self, text: String) {
+        self.ours.push(text.clone());
+        let surplus = self.ours.len().saturating_sub(Self::MOST);
+        self.ours.drain(..surplus);
+        self.last = text;
+    }
 }
 
 /// What the files of an agent need beside its row.
@@ -57,7 +89,11 @@ fn read_found(row: &Row<'_>) -> rusqlite::Result<Found> {
         no: row.get(0)?,
         run,
         created_at: row.get(6)?,
-        control: row.get::<_, Option<String>>(7)?.unwrap_or_default(),
+        control: row
+            .get_ref(7)?
+            .as_str_or_null()?
+            .and_then(|text| serde_json::from_str(text).ok())
+            .unwrap_or_default(),
         lease: LeaseRow::read(row, &id, COLUMN_COUNT)?,
         id,
     })
@@ -201,8 +237,8 @@ pub struct Step<'s> {
     pub agents: &'s BTreeMap<u32, AgentRow>,
     pub changed: &'s Changed,
     pub asides: &'s BTreeMap<u32, NewAside>,
-    /// What `control.json` is known to say, when that has changed.
-    pub control: Option<&'s str>,
+    /// When that has changed.
+    pub control: Option<&'s Known>,
     /// Each one JSON document, numbered on from the log's end.
     pub events: &'s [Vec<u8>],
 }
@@ -212,7 +248,7 @@ pub fn write(connection: &Connection, found: &Found, step: &Step<'_>) -> rusqlit
     if let Some(control) = step.control {
         connection
             .prepare_cached("UPDATE runs SET outside_control = ?2 WHERE no = ?1")?
-            .execute((found.no, control))?;
+            .execute((found.no, serde_json::to_string(control).unwrap_or_default()))?;
     }
     if step.events.is_empty() {
         for (number, aside) in step.asides {
@@ -353,8 +389,8 @@ pub struct Lean {
 /// from its beginning, so it is kept short: 128 pages are half a megabyte, a third of a millisecond.
 const HOME_AFTER: i64 = 128;
 
-/// Shorter than any host waits for its hook.
-const PATIENCE: Duration = Duration::from_millis(1500);
+/// A call that finds no way in for this long puts what it has aside: an agent waits for the answer.
+const PATIENCE: Duration = Duration::from_millis(80);
 
 impl Lean {
     /// `None`: there is no store, or one without these tables: nobody is in it.
