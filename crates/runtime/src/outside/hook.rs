@@ -29,6 +29,8 @@ pub fn hook(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Reply {
         Err(silence) => return unreadable(event.as_deref(), silence.reason()),
     };
     let (text, is_lossy) = clean(&bytes);
+    // Whatever is recorded of it is recorded without these.
+    let text = crate::store::Redactor::wash(&text);
     let payload = match parse(&text, is_lossy) {
         Ok(payload) => payload,
         Err(error) => {
