@@ -98,7 +98,7 @@ fn control(desk: &mut Desk<'_>, bytes: &[u8], known: &str) {
 
 /// Lines that others appended to a file, and how far it was read, if further than before.
 fn news(file: &Path, known: u64) -> Option<(Vec<Foreign>, u64)> {
-    let length = std::fs::symlink_metadata(file).ok().filter(|found| found.is_file())?.len();
+    let length = std::fs::symlink_metadata(file).ok().filter(std::fs::Metadata::is_file)?.len();
     // Somebody made it shorter: what is left is not read again.
     if length <= known {
         return (length < known).then(|| (Vec::new(), length));
