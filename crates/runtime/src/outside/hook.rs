@@ -34,6 +34,8 @@ pub fn hook(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Reply {
         return Reply { stdout: gate::answer(door.as_ref(), &bytes), ..Reply::default() };
     }
     let (text, is_lossy) = clean(&bytes);
+    // Whatever is recorded of it is recorded without these.
+    let text = crate::store::Redactor::wash(&text);
     let payload = match parse(&text, is_lossy) {
         Ok(payload) => payload,
         Err(error) => {
