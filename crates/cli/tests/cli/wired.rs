@@ -9,18 +9,32 @@ use fugato_testkit::{TestEnv, host_program};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A room with a fugato of its own, beside which a hook of the test's choice can lie.
-fn room_with(hook: Option<&str>, rules: Vec<Rule>) -> Room {
+/// A room with a fugato of its own, beside which a hook of the test's choice lies.
+struct Faked {
+    room: Room,
+    /// Goes with the test.
+    _bin: tempfile::TempDir,
+}
+
+impl std::ops::Deref for Faked {
+    type Target = Room;
+
+    fn deref(&self) -> &Room {
+        &self.room
+    }
+}
+
+fn room_with(hook: &str, rules: Vec<Rule>) -> Faked {
     use std::os::unix::fs::PermissionsExt as _;
-    let Some(hook) = hook else { return Room::within(crate::env(), rules) };
     let real = Path::new(env!("CARGO_BIN_EXE_fugato"));
-    // Beside the real one: a link to it is not its copy, and must be on the same disk.
-    let bin = tempfile::tempdir_in(real.parent().unwrap()).unwrap().keep();
-    std::fs::hard_link(real, bin.join("fugato")).unwrap();
-    std::fs::write(bin.join("fugato-hook"), format!("#!/bin/sh\n{hook}\n")).unwrap();
-    std::fs::set_permissions(bin.join("fugato-hook"), std::fs::Permissions::from_mode(0o755)).unwrap();
-    let env = TestEnv::new(bin.join("fugato").to_str().unwrap());
-    Room::within(env, rules)
+    // Near the real one: a hard link stays on one disk, and unlike other links it is where it says.
+    let bin = tempfile::tempdir_in(real.parent().unwrap()).unwrap();
+    std::fs::hard_link(real, bin.path().join("fugato")).unwrap();
+    let file = bin.path().join("fugato-hook");
+    std::fs::write(&file, format!("#!/bin/sh\n{hook}\n")).unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let env = TestEnv::new(bin.path().join("fugato").to_str().unwrap());
+    Faked { room: Room::within(env, rules), _bin: bin }
 }
 
 /// The host as a person starts it, headless, in the project.
@@ -67,7 +81,7 @@ fn ends(room: &Room, which: Which) -> String {
 }
 
 fn calls_the_hook(which: Which) {
-    let room = room_with(Some("cat >> calls.txt; echo >> calls.txt"), makes_a_file(which));
+    let room = room_with("cat >> calls.txt; echo >> calls.txt", makes_a_file(which));
     install(&room, which);
     let said = ends(&room, which);
     assert!(room.has("made.txt"), "{said}");
@@ -99,7 +113,7 @@ const BEFORE_A_TOOL: &str = "case \"$(cat)\" in *PreToolUse*) ";
 fn a_hook_that_crashes_blocks_claude_code() {
     for crash in ["kill -SEGV $$", "exit 1", "echo not json; exit 3"] {
         let hook = format!("{BEFORE_A_TOOL}{crash};; esac");
-        let room = room_with(Some(&hook), makes_a_file(Claude));
+        let room = room_with(&hook, makes_a_file(Claude));
         install(&room, Claude);
         let said = ends(&room, Claude);
         assert!(!room.has("made.txt"), "{crash}: {said}");
@@ -109,7 +123,7 @@ fn a_hook_that_crashes_blocks_claude_code() {
 
 #[test]
 fn a_hook_that_is_gone_blocks_claude_code() {
-    let room = room_with(Some("exit 0"), makes_a_file(Claude));
+    let room = room_with("exit 0", makes_a_file(Claude));
     install(&room, Claude);
     let settings = std::fs::read_to_string(room.env.user_home().join(".claude/settings.json")).unwrap();
     let settings: serde_json::Value = serde_json::from_str(&settings).unwrap();
@@ -121,7 +135,7 @@ fn a_hook_that_is_gone_blocks_claude_code() {
 
 #[test]
 fn codex_has_no_setting_against_a_hook_that_crashes_and_doctor_says_so() {
-    let room = room_with(Some(&format!("{BEFORE_A_TOOL}exit 1;; esac")), makes_a_file(Codex));
+    let room = room_with(&format!("{BEFORE_A_TOOL}exit 1;; esac"), makes_a_file(Codex));
     install(&room, Codex);
     ends(&room, Codex);
     assert!(room.has("made.txt"), "Codex has learned to block: `wiring::abilities` can say so");
@@ -132,7 +146,7 @@ fn codex_has_no_setting_against_a_hook_that_crashes_and_doctor_says_so() {
 
 #[test]
 fn what_is_not_trusted_is_not_called_by_codex() {
-    let room = room_with(Some("cat >> calls.txt"), makes_a_file(Codex));
+    let room = room_with("cat >> calls.txt", makes_a_file(Codex));
     room.run(&["hook", "install", "--host", "codex"]).exits(0).says(&["only after you trust it"]);
     ends(&room, Codex);
     assert!(room.has("made.txt") && !room.has("calls.txt"));
@@ -142,7 +156,7 @@ fn what_is_not_trusted_is_not_called_by_codex() {
 fn a_call_waits_for_as_long_as_the_hook_does() {
     for which in [Claude, Codex] {
         let hook = format!("{BEFORE_A_TOOL}touch held; while [ -e held ]; do sleep 0.05; done;; esac");
-        let room = room_with(Some(&hook), makes_a_file(which));
+        let room = room_with(&hook, makes_a_file(which));
         install(&room, which);
         let mut child = host(&room, which, "a quokka wants a file", allowed(which));
         let mut owner = Owner(child.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
@@ -159,7 +173,7 @@ fn a_call_waits_for_as_long_as_the_hook_does() {
 fn a_plugin_brings_its_commands_skills_and_hook_to_claude_code() {
     use std::os::unix::fs::PermissionsExt as _;
     let room = room_with(
-        Some("cat >> calls.txt"),
+        "cat >> calls.txt",
         vec![
             Rule::on("a wombat is at work", [Say::text("shown")]),
             Rule::on("quokka", [Claude.shell("printf x > made.txt")]).after(0),
@@ -197,7 +211,7 @@ fn a_plugin_brings_its_commands_skills_and_hook_to_claude_code() {
 #[test]
 fn a_hook_of_a_project_is_called_where_the_host_reads_the_settings_of_projects() {
     for which in [Claude, Codex] {
-        let room = room_with(Some("cat >> calls.txt"), makes_a_file(which));
+        let room = room_with("cat >> calls.txt", makes_a_file(which));
         room.run(&["hook", "install", "--host", which.name(), "--scope", "project", "--trust"]).exits(0);
         let said = ends(&room, which);
         assert!(room.has("calls.txt"), "{which:?}: {said}");
