@@ -116,12 +116,15 @@ pub enum Command {
     Init(crate::init::InitArgs),
     /// What this machine and project can do, and what is wrong
     Doctor(crate::doctor::DoctorArgs),
+    /// What other programs load: a plugin for Claude Code
+    #[command(subcommand)]
+    Plugin(crate::plugin::PluginCommand),
     /// Settings and where each comes from
     #[command(subcommand)]
     Config(crate::config::ConfigCommand),
     /// Print the state directory of this project
     Path,
-    /// Answer a hook of Claude Code, Codex or another program about what one of its agents does
+    /// What Claude Code and Codex call about what their agents do; install, uninstall, look
     Hook(crate::hook::HookArgs),
     /// Explain an error code such as F0107
     Explain(crate::explain::ExplainArgs),

@@ -1,5 +1,8 @@
 //! `fugato hook`: what other programs call before and after everything their agents do.
 
+use crate::app::App;
+use crate::error::Outcome;
+use crate::wiring::{self, WiringCommand};
 use clap::Args;
 use fugato_model::Exit;
 use std::ffi::OsString;
@@ -8,7 +11,10 @@ use std::process::ExitCode;
 
 /// Arguments of `hook`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct HookArgs {
+    #[command(subcommand)]
+    pub command: Option<WiringCommand>,
     /// The program that calls it: `claude` or `codex` [default: by what it sends]
     #[arg(long, value_name = "NAME")]
     pub host: Option<String>,
@@ -37,13 +43,16 @@ fn is_event(word: &str) -> bool {
 }
 
 /// The long way, for words the short one does not know.
-pub fn run(args: &HookArgs) -> Exit {
+pub fn run(args: HookArgs, app: &mut App) -> Outcome {
+    if let Some(command) = args.command {
+        return wiring::run(command, app);
+    }
     let host = args.host.iter().flat_map(|host| ["--host".into(), host.into()]);
     let words: Vec<OsString> = host.chain(args.event.iter().map(OsString::from)).collect();
     match answer(words) {
         // A guard that could not read anything.
-        2 => Exit::Usage,
-        _ => Exit::Ok,
+        2 => Ok(Exit::Usage),
+        _ => Ok(Exit::Ok),
     }
 }
 

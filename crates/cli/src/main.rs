@@ -13,6 +13,7 @@ mod hook;
 mod init;
 mod man;
 mod paths;
+mod plugin;
 mod policy;
 mod printer;
 mod profile;
@@ -22,6 +23,7 @@ mod runs;
 mod skill;
 mod status;
 mod usage;
+mod wiring;
 mod words_zh;
 
 use crate::app::App;
@@ -102,8 +104,9 @@ fn run(command: Option<Command>, app: &mut App) -> Outcome {
         Some(Command::Replay(args)) => runs::replay(&args, app),
         Some(Command::Init(args)) => init::run(&args, app),
         Some(Command::Doctor(args)) => doctor::run(&args, app),
+        Some(Command::Hook(args)) => hook::run(args, app),
+        Some(Command::Plugin(command)) => plugin::run(command, app),
         Some(Command::Path) => paths::run(app),
-        Some(Command::Hook(args)) => Ok(hook::run(&args)),
         Some(Command::Explain(args)) => explain::run(&args, app),
         Some(Command::Completions(args)) => complete::run(&args, app),
         Some(Command::Man(args)) => man::run(&args, app),

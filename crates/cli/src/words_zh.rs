@@ -33,6 +33,12 @@ const ABOUT: &[(&str, &str)] = &[
     ("cost", "运行的费用，按代理列出"),
     ("diff", "两个运行有何不同；输出相同时退出码为 0，否则为 1"),
     ("replay", "根据日志重现运行当时的显示"),
+    ("hook", "Claude Code 和 Codex 就其代理的行动调用的钩子；安装、卸载、检查"),
+    ("hook install", "让 Claude Code 和 Codex 调用钩子；显示其设置的变化"),
+    ("hook uninstall", "从它们的设置中去掉钩子"),
+    ("hook doctor", "钩子装在哪里、是否有效，以及各主机能做和不能做的事"),
+    ("plugin", "供其他程序加载的内容：Claude Code 插件"),
+    ("plugin export", "写出 Claude Code 插件目录：/status 和 /intervene 命令、钩子和说明它们的技能"),
     ("skill", "技能：列出、检查、搜索、新建、安装、移动、锁定"),
     ("skill ls", "列出这里的技能"),
     ("skill show", "显示一个技能：字段、文件、问题、正文"),
@@ -75,7 +81,6 @@ const ABOUT: &[(&str, &str)] = &[
     ("config set", "写入一项设置，保留文件中的注释"),
     ("config schema", "输出设置文件的 JSON Schema"),
     ("path", "输出当前项目的状态目录"),
-    ("hook", "应答 Claude Code、Codex 等程序的钩子，了解并控制其代理"),
     ("explain", "解释错误代码，例如 F0107"),
     ("completions", "输出某个 shell 的补全脚本"),
     ("man", "输出手册页，或把所有手册页写入目录"),
@@ -84,6 +89,27 @@ const ABOUT: &[(&str, &str)] = &[
 
 /// English help of an argument or of a possible value, its Chinese. Defaults stand in brackets, as in English.
 const HELP: &[(&str, &str)] = &[
+    (
+        "What does the work of agents without a kind of their own: a model, or Claude Code or Codex as a child process",
+        "由谁完成没有自己种类的代理的工作：模型，或作为子进程的 Claude Code 或 Codex",
+    ),
+    (
+        "Which hosts, separated by commas [default: those that are here]",
+        "哪些主机，以逗号分隔 [default: 这里已有的]",
+    ),
+    ("Which hosts, separated by commas [default: all]", "哪些主机，以逗号分隔 [default: 全部]"),
+    (
+        "Whose settings: yours for every project, or this project's on this machine",
+        "写入谁的设置：您所有项目的，或本机上此项目的",
+    ),
+    (
+        "Also record that you trust the hook, where the host asks for it (Codex)",
+        "同时记录您信任该钩子（用于需要信任的主机，如 Codex）",
+    ),
+    (
+        "The directory to write; it must be empty, new, or an earlier export",
+        "要写入的目录；须为空、不存在，或是以前导出的",
+    ),
     (
         "Only names and descriptions with this text [default: all]",
         "只列出名称或描述含有此文本的 [default: 全部]",

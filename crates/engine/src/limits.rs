@@ -4,6 +4,7 @@
 //! used goes back when the answer is there. Several agents at once can therefore not overdraw one budget together.
 
 use crate::agent::AgentState;
+use crate::agent_type::Executor;
 use crate::run::Run;
 use fugato_model::chat::Usage;
 use serde::{Deserialize, Serialize};
@@ -168,7 +169,18 @@ pub(crate) fn fit(run: &Run, agent: &AgentState) -> Fit {
         }
     }
     let mut micro_usd = 0;
-    if let Some(limit) = limits.micro_usd {
+    if let Some(limit) = limits.micro_usd
+        && agent.kind.executor.is_host()
+    {
+        let Some(spent) = run.spent.cost().filter(|_| agent.kind.executor == Executor::Claude) else {
+            return Fit::Exhausted(unknown_cost(agent));
+        };
+        // What it will cost is known afterwards: it gets all that is left, and stops by itself.
+        micro_usd = limit.saturating_sub(spent).saturating_sub(run.reserved.micro_usd);
+        if micro_usd == 0 {
+            return refuse("cost");
+        }
+    } else if let Some(limit) = limits.micro_usd {
         // A budget that cannot be checked is not kept by hoping.
         let (Some(rate), Some(spent)) = (run.spec.rates.get(&agent.model), run.spent.cost()) else {
             return Fit::Exhausted("cost (the price of this model is unknown)");
@@ -189,6 +201,13 @@ pub(crate) fn fit(run: &Run, agent: &AgentState) -> Fit {
     Fit::Yes(reserve, Some(u32::try_from(answer).unwrap_or(u32::MAX)))
 }
 
+fn unknown_cost(agent: &AgentState) -> &'static str {
+    match agent.kind.executor {
+        Executor::Codex => "cost (Codex does not tell what it costs)",
+        _ => "cost (what was used so far is unknown)",
+    }
+}
+
 /// Does it fit into what was kept for this agent alone?
 fn fit_share(run: &Run, agent: &AgentState, share: Reserve) -> Fit {
     let limits = &run.spec.limits;
@@ -200,7 +219,14 @@ fn fit_share(run: &Run, agent: &AgentState, share: Reserve) -> Fit {
             return Fit::Exhausted("tokens");
         }
     }
-    if limits.micro_usd.is_some() {
+    if limits.micro_usd.is_some() && agent.kind.executor.is_host() {
+        if agent.kind.executor != Executor::Claude {
+            return Fit::Exhausted(unknown_cost(agent));
+        }
+        if share.micro_usd == 0 {
+            return Fit::Exhausted("cost");
+        }
+    } else if limits.micro_usd.is_some() {
         let Some(rate) = run.spec.rates.get(&agent.model) else {
             return Fit::Exhausted("cost (the price of this model is unknown)");
         };
@@ -213,6 +239,17 @@ fn fit_share(run: &Run, agent: &AgentState, share: Reserve) -> Fit {
     }
     // The share itself is set aside already.
     Fit::Yes(Reserve::default(), Some(u32::try_from(answer).unwrap_or(u32::MAX)))
+}
+
+/// Which limit ended a host's turn: it does not say, but what it cost does.
+pub(crate) fn reached(run: &Run, agent: u32) -> &'static str {
+    let share = run.agents.get(agent as usize).and_then(|state| state.share);
+    let is_paid_out = match (run.spec.limits.micro_usd, share) {
+        (None, _) => false,
+        (Some(_), Some(share)) => share.micro_usd == 0,
+        (Some(limit), None) => run.spent.cost().is_none_or(|spent| spent >= limit),
+    };
+    if is_paid_out { "cost" } else { "steps" }
 }
 
 /// What is left of the run's budget, nothing set aside counted; `None`: it has none.

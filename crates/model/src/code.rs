@@ -102,6 +102,7 @@ codes! {
     F0404 "state directory is not usable";
     F0405 "a project's file cannot decide where keys go";
     F0406 "a project's file cannot give commands more";
+    F0407 "settings of a host cannot be changed";
     F0601 "model script cannot be read";
     F0602 "no rule of the model script fits";
     F0603 "no model is configured";

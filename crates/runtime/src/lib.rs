@@ -25,6 +25,7 @@ pub mod store;
 pub mod tools;
 pub mod view;
 mod watch;
+pub mod wiring;
 
 pub use atomic::{ReplaceError, probe_writable, replace_unchanged, write_atomically, write_privately};
 pub use config::Config;

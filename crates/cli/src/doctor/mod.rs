@@ -81,22 +81,28 @@ pub fn run(args: &DoctorArgs, app: &mut App) -> Outcome {
         }
         app.out.json(&document)?;
     } else {
-        for finding in &findings {
-            let mark = match (finding.health, app.out.lang) {
-                (Health::Ok, Lang::En) => paint(style::GOOD, "ok     "),
-                (Health::Warning, Lang::En) => paint(style::WARN, "warning"),
-                (Health::Error, Lang::En) => paint(style::BAD, "error  "),
-                (Health::Ok, Lang::Zh) => paint(style::GOOD, "正常"),
-                (Health::Warning, Lang::Zh) => paint(style::WARN, "警告"),
-                (Health::Error, Lang::Zh) => paint(style::BAD, "错误"),
-            };
-            let text = app.out.say(&finding.words).to_owned();
-            app.out.line(format!("{mark}  {text}"))?;
-        }
+        print(&findings, app)?;
         problems(&inventory, app)?;
         crate::rebuild::problems(rebuilt.as_ref(), app)?;
     }
     Ok(if failed { Exit::Failed } else { Exit::Ok })
+}
+
+/// The findings, a line each.
+pub fn print(findings: &[Finding], app: &mut App) -> Result<(), CliError> {
+    for finding in findings {
+        let mark = match (finding.health, app.out.lang) {
+            (Health::Ok, Lang::En) => paint(style::GOOD, "ok     "),
+            (Health::Warning, Lang::En) => paint(style::WARN, "warning"),
+            (Health::Error, Lang::En) => paint(style::BAD, "error  "),
+            (Health::Ok, Lang::Zh) => paint(style::GOOD, "正常"),
+            (Health::Warning, Lang::Zh) => paint(style::WARN, "警告"),
+            (Health::Error, Lang::Zh) => paint(style::BAD, "错误"),
+        };
+        let text = app.out.say(&finding.words).to_owned();
+        app.out.line(format!("{mark}  {text}"))?;
+    }
+    Ok(())
 }
 
 fn home(app: &App) -> Finding {

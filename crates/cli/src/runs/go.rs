@@ -44,11 +44,31 @@ pub enum AgentHost {
 }
 
 impl AgentHost {
-    fn host(self) -> Option<Host> {
+    pub fn host(self) -> Option<Host> {
         match self {
             Self::Model => None,
             Self::Claude => Some(Host::Claude),
             Self::Codex => Some(Host::Codex),
+        }
+    }
+
+    /// An agent as a host's process.
+    pub fn kind(self) -> Option<AgentType> {
+        let (name, executor) = match self {
+            Self::Model => return None,
+            Self::Claude => ("host:claude", Executor::Claude),
+            Self::Codex => ("host:codex", Executor::Codex),
+        };
+        Some(AgentType { executor, ..AgentType::named(name) })
+    }
+
+    /// The run's own model. A host brings its own; its subagents are asked of it, not of us.
+    pub fn model(self, asked: Option<&str>, models: &Models, app: &App) -> Result<String, CliError> {
+        match (self, asked) {
+            (Self::Claude | Self::Codex, None) => {
+                Ok(model_of_run(None, models, app).unwrap_or_else(|_| "echo".to_owned()))
+            }
+            (_, asked) => model_of_run(asked, models, app),
         }
     }
 }
@@ -59,13 +79,7 @@ pub fn run(args: &GoArgs, app: &mut App) -> Outcome {
         return Err(CliError::not_found(lacking));
     }
     let models = models(app);
-    let model = match (args.agent_host, &args.how.model) {
-        // A host brings its own model; its subagents are asked of it, not of us.
-        (AgentHost::Claude | AgentHost::Codex, None) => {
-            model_of_run(None, &models, app).unwrap_or_else(|_| "echo".to_owned())
-        }
-        (_, asked) => model_of_run(asked.as_deref(), &models, app)?,
-    };
+    let model = args.agent_host.model(args.how.model.as_deref(), &models, app)?;
     let visible = skills::visible(&args.view, &args.selection, app)?;
     let before = Limits { steps: MASTER_STEPS, ..Limits::default() };
     let types = kinds(args, &model, app)?;
@@ -79,7 +93,7 @@ pub fn run(args: &GoArgs, app: &mut App) -> Outcome {
         sets: super::start::sets(&args.how.sets)?,
         ..Started::default()
     };
-    let master = host_type(args.agent_host);
+    let master = args.agent_host.kind();
     let task = Task { text, types, master, setting: setting(app) };
     let spec = plan_task(task, &started);
     let world = world_of_spec(&spec, models, &args.how.sandbox, app);
@@ -119,16 +133,6 @@ fn kinds(args: &GoArgs, model: &str, app: &mut App) -> Result<Vec<AgentType>, Cl
         kind
     };
     Ok(known.list().into_iter().map(with_model).collect())
-}
-
-/// The master as a host's process.
-fn host_type(host: AgentHost) -> Option<AgentType> {
-    let (name, executor) = match host {
-        AgentHost::Model => return None,
-        AgentHost::Claude => ("host:claude", Executor::Claude),
-        AgentHost::Codex => ("host:codex", Executor::Codex),
-    };
-    Some(AgentType { executor, ..AgentType::named(name) })
 }
 
 fn task_text(given: &[String]) -> Result<String, CliError> {

@@ -2,7 +2,8 @@
 
 use super::confine::{SandboxArgs, sandbox, warn};
 pub use super::drive::{Watching, drive};
-use super::models::{model_of_run, models, store};
+use super::go::AgentHost;
+use super::models::{models, store};
 use super::{detach, run_error, skills, state};
 use crate::agents::{AgentSelection, known_agents};
 use crate::app::{App, SkillSelection};
@@ -11,10 +12,11 @@ use crate::policy::AgentView;
 use crate::skill::unknown_skill;
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_engine::{AgentType, Limits, Run, RunSpec};
+use fugato_engine::{AgentType, Executor, Limits, Run, RunSpec};
 use fugato_model::{Exit, words};
 use fugato_runtime::models::Models;
-use fugato_runtime::runs::{Hosts, Session, Shelf, StartError, Started, World, plan_run};
+use fugato_runtime::runs::{Hosts, Session, Shelf, StartError, Started, World, let_do, plan_run};
+use fugato_runtime::wiring::Program;
 use fugato_skill::{Installed, Inventory};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -33,6 +35,9 @@ pub struct RunArgs {
     resume: Option<String>,
     #[command(flatten)]
     pub how: HowArgs,
+    /// What does the work of agents without a kind of their own: a model, or Claude Code or Codex as a child process
+    #[arg(long, value_name = "HOST", default_value = "model")]
+    agent_host: AgentHost,
     /// Start it and go on: it works in the background, and leaves questions open
     #[arg(long, conflicts_with_all = ["json", "jsonl"])]
     detach: bool,
@@ -119,9 +124,13 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
         // One of the two is required.
         (None, skill) => skill.as_deref().unwrap_or_default(),
     };
+    let host = args.agent_host.host();
+    if let Some(lacking) = host.and_then(|host| hosts(app).lacks(host)) {
+        return Err(CliError::not_found(lacking));
+    }
     let (skill, installed) = find_among(name, &args.selection, app)?;
     let models = models(app);
-    let model = model_of_run(args.how.model.as_deref(), &models, app)?;
+    let model = args.agent_host.model(args.how.model.as_deref(), &models, app)?;
     let visible = skills::visible(&args.view, &args.selection, app)?;
     let started = Started {
         permissions: super::confine::permissions(app)?,
@@ -136,7 +145,10 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
         installed,
         types: phase_types(&args.view, app)?,
     };
-    let (spec, warnings) = plan_run(&skill, &started).map_err(|error| start_error(&error, &skill))?;
+    let (mut spec, warnings) = plan_run(&skill, &started).map_err(|error| start_error(&error, &skill))?;
+    if let Some(kind) = args.agent_host.kind() {
+        let_do(&mut spec, kind);
+    }
     for warning in &warnings {
         let text = crate::render::report(warning, &app.out);
         app.out.aside(&text);
@@ -162,6 +174,7 @@ pub fn begin(spec: RunSpec, world: Arc<World>, how: &HowArgs, is_detached: bool,
     let store = store(app)?;
     let id = spec.id.clone();
     app.out.note(&words!("run {id}", "运行 {id}"));
+    warn_of_codex(&spec, app);
     if is_detached {
         let session =
             Session::create(store, spec, world, Box::new(|_| {})).map_err(|error| run_error(&error))?;
@@ -269,5 +282,22 @@ pub fn world_of_spec(spec: &RunSpec, models: Models, how: &SandboxArgs, app: &mu
 /// Other programs that can do an agent's work.
 pub fn hosts(app: &App) -> Hosts {
     let all: Vec<_> = std::env::vars_os().collect();
-    Hosts::new(|host| app.config.host_settings(host), &all)
+    let hosts = Hosts::new(|host| app.config.host_settings(host), &all);
+    // Without it a host is stopped from outside alone.
+    match std::env::current_exe() {
+        Ok(own) => hosts.with_hook(Program::beside(&own)),
+        Err(_) => hosts,
+    }
+}
+
+/// Rules that nobody keeps are said before anything is done.
+fn warn_of_codex(spec: &RunSpec, app: &mut App) {
+    let rules = &spec.permissions.rules;
+    let has_rules = !rules.deny.is_empty() || !rules.ask.is_empty();
+    if has_rules && spec.types.values().any(|kind| kind.executor == Executor::Codex) {
+        app.out.note(&words!(
+            "warning: Codex keeps no `deny` or `ask` rules; for its agents only read-only or not counts",
+            "警告：Codex 不遵守 `deny` 或 `ask` 规则；对它的代理只有是否只读有效"
+        ));
+    }
 }

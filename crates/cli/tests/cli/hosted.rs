@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Which {
+pub(crate) enum Which {
     Claude,
     Codex,
 }
@@ -19,20 +19,20 @@ enum Which {
 use Which::{Claude, Codex};
 
 /// A project in which both hosts talk to the mock model.
-struct Room {
-    env: TestEnv,
-    model: MockModel,
+pub(crate) struct Room {
+    pub env: TestEnv,
+    pub model: MockModel,
 }
 
 /// A process that works on a run; a test that fails does not leave it behind.
-struct Owner(Child);
+pub(crate) struct Owner(pub Child);
 
 impl Owner {
-    fn wait(&mut self) -> Option<i32> {
+    pub fn wait(&mut self) -> Option<i32> {
         self.0.wait().unwrap().code()
     }
 
-    fn kill(&mut self) {
+    pub fn kill(&mut self) {
         self.0.kill().unwrap();
         self.wait();
     }
@@ -47,12 +47,12 @@ impl Drop for Owner {
 }
 
 impl Which {
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         if self == Claude { "claude" } else { "codex" }
     }
 
     /// A shell command, as the host's model calls it.
-    fn shell(self, command: &str) -> Say {
+    pub fn shell(self, command: &str) -> Say {
         match self {
             Claude => Say::call("Bash", json!({"command": command, "description": "a step"})),
             Codex => Say::call("exec_command", json!({"cmd": command})),
@@ -62,14 +62,19 @@ impl Which {
 
 impl Room {
     fn new(rules: Vec<Rule>) -> Self {
-        let (env, model) = (env(), MockModel::start(rules));
+        Self::within(env(), rules)
+    }
+
+    pub fn within(env: TestEnv, rules: Vec<Rule>) -> Self {
+        let model = MockModel::start(rules);
         let address = model.address();
         let home = env.user_home();
         for dir in ["codex", "tmp"] {
             std::fs::create_dir_all(home.join(dir)).unwrap();
         }
         let codex = format!(
-            "model_provider = \"mock\"\nmodel = \"mock-1\"\n[analytics]\nenabled = false\n[model_providers.mock]\n\
+            "model_provider = \"mock\"\nmodel = \"mock-1\"\n[analytics]\nenabled = false\n\
+             [sandbox_workspace_write]\nexclude_slash_tmp = true\n[model_providers.mock]\n\
              name = \"mock\"\nbase_url = \"{address}/v1\"\nwire_api = \"responses\"\nenv_key = \"OPENAI_API_KEY\"\n\
              request_max_retries = 1\nstream_max_retries = 1\n"
         );
@@ -89,7 +94,7 @@ impl Room {
         self.env.run(["config", "set", "--layer", "user", "permissions.allow", rule]).exits(0);
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    pub fn command(&self, args: &[&str]) -> Command {
         let mut command = self.env.command();
         let home = self.env.user_home();
         command
@@ -109,7 +114,7 @@ impl Room {
         command
     }
 
-    fn run(&self, args: &[&str]) -> Ran {
+    pub fn run(&self, args: &[&str]) -> Ran {
         let output = self.command(args).stdin(Stdio::null()).output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Ran {
@@ -119,7 +124,7 @@ impl Room {
         }
     }
 
-    fn spawn(&self, args: &[&str]) -> Owner {
+    pub fn spawn(&self, args: &[&str]) -> Owner {
         let mut command = self.command(args);
         Owner(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
     }
@@ -139,24 +144,24 @@ impl Room {
         self.env.write("model.yaml", text);
     }
 
-    fn id(&self) -> String {
+    pub fn id(&self) -> String {
         let runs = self.env.fugato("runs --json").exits(0).json();
         assert_ne!(runs["runs"], json!([]));
         runs["runs"][0]["id"].as_str().unwrap().to_owned()
     }
 
-    fn events(&self) -> Vec<Value> {
+    pub fn events(&self) -> Vec<Value> {
         let lines = self.env.fugato("events --jsonl").exits(0).stdout;
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    fn of_kind(&self, kind: &str) -> Vec<Value> {
+    pub fn of_kind(&self, kind: &str) -> Vec<Value> {
         let kinds = self.events().into_iter().map(|event| event["kind"].clone());
         kinds.filter(|event| event["type"] == kind).collect()
     }
 
     /// Posts a directive to the living owner, as another process does.
-    fn direct(&self, verb: Verb, agent: &str, text: Option<&str>) {
+    pub fn direct(&self, verb: Verb, agent: &str, text: Option<&str>) {
         let dir = self.env.fugato("path").exits(0).stdout.trim().to_owned();
         let dir = dir.replace("[ROOM]", &self.env.project().parent().unwrap().display().to_string());
         let store = Store::open(std::path::Path::new(&dir)).unwrap();
@@ -165,18 +170,18 @@ impl Room {
         fugato_runtime::runs::command(&store, &self.id(), &told, Duration::from_secs(60)).unwrap();
     }
 
-    fn has(&self, file: &str) -> bool {
+    pub fn has(&self, file: &str) -> bool {
         self.env.project().join(file).exists()
     }
 
     /// Requests in which the host's model was told these words.
-    fn asked(&self, words: &str) -> Vec<Asked> {
+    pub fn asked(&self, words: &str) -> Vec<Asked> {
         self.model.asked().into_iter().filter(|asked| asked.text().contains(words)).collect()
     }
 }
 
 #[track_caller]
-fn waits_for(what: &str, mut is_there: impl FnMut() -> bool) {
+pub(crate) fn waits_for(what: &str, mut is_there: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_there() {
         assert!(began.elapsed() < Duration::from_secs(120), "{what} did not come");

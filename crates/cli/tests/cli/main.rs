@@ -19,6 +19,7 @@ mod go_rights;
 mod ground;
 mod history;
 mod hosted;
+mod hosted_control;
 mod hostile;
 mod hosts;
 mod kills;
@@ -33,7 +34,10 @@ mod policy;
 mod runs;
 mod sandbox;
 mod skills;
+mod steered;
 mod terminal;
+mod wired;
+mod wiring;
 
 use fugato_testkit::TestEnv;
 

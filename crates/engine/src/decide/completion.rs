@@ -101,7 +101,8 @@ fn answered(recorder: &mut Recorder<'_>, agent: u32, step: u32, answer: Answer, 
         // It is run once, whatever it prints.
         Some(Executor::Script { .. }) => return stop(recorder, agent, Verdict::Answered { text }),
         Some(executor) if executor.is_host() && stop_reason == StopReason::MaxTokens => {
-            return stop(recorder, agent, Verdict::LimitReached { limit: "steps".into(), text });
+            let limit = crate::limits::reached(recorder.run, agent);
+            return stop(recorder, agent, Verdict::LimitReached { limit: limit.into(), text });
         }
         _ => {}
     }

@@ -2,7 +2,7 @@
 
 use super::desk::Desk;
 use super::rows::{AgentRow, Due, DueStage, Stopped, Unread};
-use crate::event::{Event, EventKind, Target, Verb, Verdict};
+use crate::event::{Event, EventKind, Report, Target, Verb, Verdict};
 
 /// Lists show less of a task, on one line.
 const TASK: usize = 400;
@@ -124,7 +124,7 @@ impl Desk<'_> {
             run.paused -= u32::from(row.paused).min(run.paused);
             (row.paused, row.waiting) = (false, false);
             (row.stopped, row.stopped_at) = (Some(stopped), Some(now));
-            if stopped == Stopped::Done && row.report.is_none_or(|report| report.is_done()) {
+            if stopped == Stopped::Done && row.report.is_none_or(Report::is_done) {
                 done = Some(row.path.clone());
             }
         });
@@ -166,9 +166,7 @@ impl Desk<'_> {
     /// Need nobody wait for this agent?
     fn is_done(&mut self, path: &str) -> bool {
         let row = self.by_path(path).and_then(|agent| self.agent(agent));
-        row.is_some_and(|row| {
-            row.stopped == Some(Stopped::Done) && row.report.is_none_or(|report| report.is_done())
-        })
+        row.is_some_and(|row| row.stopped == Some(Stopped::Done) && row.report.is_none_or(Report::is_done))
     }
 
     fn forget_call(&mut self, call: &str) {

@@ -388,7 +388,7 @@ fn any_input() -> impl Strategy<Value = Input> {
 
 #[derive(Clone, Debug)]
 enum Deed {
-    Host(Who, Input),
+    Host(Box<(Who, Input)>),
     Tell(Verb, String, Option<String>),
     Send(String, String),
     Lose(u8),
@@ -413,7 +413,7 @@ fn any_deed() -> impl Strategy<Value = Deed> {
         Just(Verb::Restart)
     ];
     prop_oneof![
-        8 => (who, any_input()).prop_map(|(who, input)| Deed::Host(who, input)),
+        8 => (who, any_input()).prop_map(|call| Deed::Host(Box::new(call))),
         3 => (verb, target(), proptest::option::of("[a-z ]{0,5}"))
             .prop_map(|(verb, target, text)| Deed::Tell(verb, target.into(), text)),
         1 => (target(), "[a-z]{0,3}").prop_map(|(target, text)| Deed::Send(target.into(), text)),
@@ -428,7 +428,7 @@ proptest! {
         let memory = Memory::new();
         for deed in deeds {
             match deed {
-                Deed::Host(who, input) => drop(memory.host(&who, input)),
+                Deed::Host(call) => drop(memory.host(&call.0, call.1)),
                 Deed::Tell(verb, target, text) => drop(memory.tell(verb, &target, text.as_deref())),
                 Deed::Send(to, text) => drop(memory.send(&to, &text)),
                 Deed::Lose(n) => memory.step(By::Engine, 50, |desk| {

@@ -1,7 +1,7 @@
 //! Limits: each checked before the thing is done, also by several agents at once, also after a raise.
 
 use super::*;
-use crate::{Purpose, Rate, Reserve};
+use crate::{AgentType, Executor, Purpose, Rate, Reserve};
 
 fn two_agents(tokens: u64) -> RunSpec {
     let mut spec =
@@ -149,4 +149,36 @@ fn a_plain_skill_that_ran_out_of_steps_goes_on_with_more() {
     assert!(matches!(effect, Effect::CallModel { purpose: Purpose::Step, .. }));
     world.complete(EffectKey::Model { agent: 0, step: 2 }, says("whole"));
     assert_eq!(world.run.ended.as_ref().unwrap().2, Some(json!("whole")));
+}
+
+/// A host as the only agent of a run.
+fn hosted_run(executor: Executor, micro_usd: u64) -> World {
+    let kind = AgentType { executor, ..AgentType::named("host") };
+    let types = BTreeMap::from([("host".to_owned(), Arc::new(kind))]);
+    let limits = Limits { micro_usd: Some(micro_usd), ..Limits::default() };
+    let main_type = Some("host".to_owned());
+    World::new(RunSpec { single: Some("x".into()), types, main_type, limits, ..spec(Vec::new()) }).go()
+}
+
+#[test]
+fn a_host_that_tells_its_cost_gets_what_is_left_and_one_that_does_not_is_not_asked() {
+    let step = EffectKey::Model { agent: 0, step: 1 };
+    let ends = |stop, micro_usd| {
+        let mut world = hosted_run(Executor::Claude, 1000);
+        assert_eq!(world.run.reserved.micro_usd, 1000);
+        let answer = Answer { message: Message::assistant("so far"), stop, usage: usage() };
+        world.complete(step, Completion::Answered { answer: Box::new(answer), micro_usd });
+        let (outcome, reason, _) = world.run.ended.clone().unwrap();
+        assert_eq!(world.run.reserved.micro_usd, 0);
+        (outcome, reason.en)
+    };
+    assert_eq!(ends(StopReason::EndTurn, Some(400)).0, Outcome::Complete);
+    let (outcome, why) = ends(StopReason::MaxTokens, Some(1200));
+    assert!(outcome == Outcome::BudgetExhausted && why.contains("cost"), "{why}");
+    let (outcome, why) = ends(StopReason::MaxTokens, Some(400));
+    assert!(outcome == Outcome::BudgetExhausted && why.contains("steps"), "{why}");
+    for (executor, most) in [(Executor::Codex, 1000), (Executor::Claude, 0)] {
+        let world = hosted_run(executor, most);
+        assert_eq!((world.outcome(), world.wanted().len()), (Outcome::BudgetExhausted, 0));
+    }
 }

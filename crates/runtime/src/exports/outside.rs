@@ -30,10 +30,11 @@ pub(crate) struct Pages {
 
 impl Pages {
     /// `first_new`: the number of the next agent that starts. `id_of`: the ids of agents. `verb_of`: which directive a
-    /// number is. `read`: events that came out of an inbox file, which has their lines already.
+    /// number is. `read` and `sent`: events that came out of an inbox
+    /// or outbox file, which has their lines already.
     pub fn gather(
         events: &[Event],
-        read: &BTreeSet<u64>,
+        [read, sent]: [&BTreeSet<u64>; 2],
         first_new: u32,
         id_of: &dyn Fn(u32) -> Option<String>,
         verb_of: &dyn Fn(u64) -> Option<Verb>,
@@ -52,7 +53,7 @@ impl Pages {
                     if !read.contains(&seq) {
                         pages.add(&format!("{}/inbox.jsonl", dir_of(&to)), &line);
                     }
-                    if from != "user" {
+                    if from != "user" && !sent.contains(&seq) {
                         pages.add(&format!("{}/outbox.jsonl", dir_of(from)), &line);
                     }
                 }

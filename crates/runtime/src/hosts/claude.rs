@@ -62,6 +62,9 @@ pub(super) fn arguments(task: &HostTask, system: Option<&Path>) -> Vec<OsString>
     if let Some(turns) = task.max_turns {
         add("--max-turns", turns.to_string().into());
     }
+    if let Some(most) = task.max_micro_usd {
+        add("--max-budget-usd", format!("{}.{:06}", most / 1_000_000, most % 1_000_000).into());
+    }
     match system {
         Some(file) => add("--append-system-prompt-file", file.into()),
         None if task.system.is_empty() => {}
@@ -279,7 +282,7 @@ fn flat(content: &Value) -> String {
 fn verdict(line: &Value) -> Verdict {
     let is_error = at(line, "/is_error").as_bool().unwrap_or(false);
     match text(line, "/subtype") {
-        Some("error_max_turns") => return Verdict::TurnLimit,
+        Some("error_max_turns" | "error_max_budget_usd") => return Verdict::TurnLimit,
         Some("success") if !is_error => return Verdict::Done,
         _ => {}
     }

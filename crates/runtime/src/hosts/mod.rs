@@ -8,6 +8,7 @@ mod claude;
 mod codex;
 mod environment;
 mod find;
+pub mod gate;
 mod lines;
 mod listen;
 mod script;
@@ -79,6 +80,8 @@ pub struct HostTask {
     pub guard: Guard,
     /// Answers of the model. Claude Code counts them itself; with Codex they are counted by what it reports.
     pub max_turns: Option<u32>,
+    /// What it may cost. Only Claude Code knows what it costs and stops by itself.
+    pub max_micro_usd: Option<u64>,
     /// Goes on with a conversation of this host in the same directory.
     pub resume: Option<HostSession>,
     /// Further arguments, before the session: settings, MCP servers, hooks.
@@ -103,6 +106,7 @@ impl HostTask {
             access: Access::ReadOnly,
             guard: Guard::Kept,
             max_turns: None,
+            max_micro_usd: None,
             resume: None,
             arguments: Vec::new(),
             env: Vec::new(),
@@ -232,7 +236,7 @@ pub struct HostEnd {
 pub enum Ending {
     Done,
     Failed(Words),
-    /// It used all its turns.
+    /// It used all its turns, or all it may cost.
     TurnLimit,
     Cancelled,
     TimedOut,

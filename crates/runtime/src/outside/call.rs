@@ -4,7 +4,7 @@ use super::foreign;
 use super::step::{Imported, Written, record};
 use crate::runs::{new_id, wall};
 use crate::store::outside::{self as stored, Found, Lean, Rows};
-use crate::store::{NewRun, Owner, Place, RunStatus, StoreError};
+use crate::store::{LeaseRow, NewRun, Owner, Place, RunStatus, StoreError};
 use fugato_engine::outside::{Answer, Desk, Guard, Input, Look as _, Who, decide, key_of, lose, refers_to};
 use fugato_engine::{By, Event, EventKind, Limits, Origin, RunSpec, SkillPin};
 use fugato_model::words;
@@ -157,7 +157,7 @@ impl Call {
         let Some((pid, started)) = own.filter(|_| found.run.ended.is_none()) else { return Ok(()) };
         let holder = found.lease.as_ref();
         if holder.is_some_and(|lease| lease.owner.pid == pid && lease.owner.started == started)
-            || holder.is_some_and(crate::store::LeaseRow::is_alive)
+            || holder.is_some_and(LeaseRow::is_alive)
         {
             return Ok(());
         }
@@ -199,7 +199,7 @@ impl Call {
             return Ok(Some(found));
         }
         while let Some(found) = stored::find_open(connection).map_err(sql)? {
-            if found.lease.as_ref().is_some_and(|lease| lease.is_alive()) {
+            if found.lease.as_ref().is_some_and(LeaseRow::is_alive) {
                 return Ok(Some(found));
             }
             // Nobody has said that it is over, and nobody is there.

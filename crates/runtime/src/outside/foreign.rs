@@ -33,11 +33,19 @@ pub fn import(
     if let Some(agent) = agent
         && let Some(path) = desk.agent(agent).map(|row| row.path.clone())
     {
-        let known = rows.aside(agent).map(|aside| aside.inbox).unwrap_or_default();
+        let known = rows.aside(agent).unwrap_or_default();
         let before = desk.run.seq;
-        if let Some(read) = inbox(desk, agent, &agent_file(dir, &path, "inbox.jsonl"), known) {
+        if let Some((lines, read)) = news(&agent_file(dir, &path, "inbox.jsonl"), known.inbox) {
+            lines.into_iter().for_each(|line| receive(desk, agent, &path, line));
             imported.inboxes.push((agent, read));
             imported.read.extend(before + 1..=desk.run.seq);
+        }
+        let before = desk.run.seq;
+        if let Some((lines, read)) = news(&agent_file(dir, &path, "outbox.jsonl"), known.outbox) {
+            desk.speak_as(By::Agent);
+            lines.into_iter().for_each(|line| send(desk, &path, line));
+            imported.outboxes.push((agent, read));
+            imported.sent.extend(before + 1..=desk.run.seq);
         }
     }
     imported
@@ -86,44 +94,59 @@ fn control(desk: &mut Desk<'_>, bytes: &[u8], known: &str) {
     }
 }
 
-/// Lines that others appended to an inbox. Returns how far it was read, if further than before.
-fn inbox(desk: &mut Desk<'_>, agent: u32, file: &Path, known: u64) -> Option<u64> {
-    let length = std::fs::symlink_metadata(file).ok().filter(|found| found.is_file())?.len();
+/// Lines that others appended to a file, and how far it was read, if further than before.
+fn news(file: &Path, known: u64) -> Option<(Vec<Foreign>, u64)> {
+    let length = std::fs::symlink_metadata(file).ok().filter(std::fs::Metadata::is_file)?.len();
     // Somebody made it shorter: what is left is not read again.
     if length <= known {
-        return (length < known).then_some(length);
+        return (length < known).then(|| (Vec::new(), length));
     }
     let mut bytes = vec![0; usize::try_from((length - known).min(MOST)).unwrap_or(0)];
     File::open(file).and_then(|file| file.read_exact_at(&mut bytes, known)).ok()?;
     // A line without its end is somebody's at work.
     let whole = memchr::memrchr(b'\n', &bytes).map_or(0, |at| at + 1);
     let lines = read_jsonl(bytes.get(..whole).unwrap_or_default());
-    let path = AgentPath::new(desk.agent(agent).map_or("", |row| &row.path));
-    for (_, foreign) in lines.read {
-        let Foreign::Message { from, kind, body, rest, .. } = foreign else { continue };
+    let is_news = |line: &Foreign| match line {
         // Lines with a number are our own.
-        if rest.contains_key("seq") || body.trim().is_empty() {
-            continue;
+        Foreign::Message { body, rest, .. } => !rest.contains_key("seq") && !body.trim().is_empty(),
+        _ => false,
+    };
+    let lines = lines.read.into_iter().map(|(_, line)| line).filter(is_news).collect();
+    (whole > 0).then_some((lines, known + whole as u64))
+}
+
+/// Somebody left an agent a message, or another task. What is refused stays in the file: the sender cannot be told.
+fn receive(desk: &mut Desk<'_>, agent: u32, path: &str, line: Foreign) {
+    let Foreign::Message { from, kind, body, .. } = line else { return };
+    let to = fugato_engine::Target::Agent(AgentPath::new(path));
+    let is_known = desk.agent(agent).is_some_and(|row| row.due.iter().any(|due| due.text == body));
+    let _ = match kind {
+        MessageType::Redirect if is_known => return,
+        MessageType::Redirect => {
+            command(desk, &Command::Direct { verb: Verb::Redirect, target: to, text: Some(body) })
         }
-        let target = fugato_engine::Target::Agent(path.clone());
-        let asked = if kind == MessageType::Redirect {
-            let is_known = desk.agent(agent).is_some_and(|row| row.due.iter().any(|due| due.text == body));
-            if is_known {
-                continue;
-            }
-            Command::Direct { verb: Verb::Redirect, target, text: Some(body) }
-        } else {
+        _ => {
             let from = from.unwrap_or_else(|| "file".to_owned());
-            let kind = match kind {
-                MessageType::Question => MessageKind::Question,
-                MessageType::Blocked => MessageKind::Blocked,
-                MessageType::Result => MessageKind::Result,
-                _ => MessageKind::Handoff,
-            };
-            Command::Send { to: target, from, text: body, kind }
-        };
-        // Refused for a reason the sender cannot be told: the line stays in the file.
-        let _ = command(desk, &asked);
+            command(desk, &Command::Send { to, from, text: body, kind: kind_of(&kind) })
+        }
+    };
+}
+
+/// An agent left a message for another one. Who it is from is not for the line to say.
+fn send(desk: &mut Desk<'_>, path: &str, line: Foreign) {
+    let Foreign::Message { to: Some(to), kind, body, .. } = line else { return };
+    let to = match to.as_str() {
+        "all" => fugato_engine::Target::All,
+        id => fugato_engine::Target::Agent(AgentPath::new(id)),
+    };
+    let _ = command(desk, &Command::Send { to, from: path.to_owned(), text: body, kind: kind_of(&kind) });
+}
+
+fn kind_of(kind: &MessageType) -> MessageKind {
+    match kind {
+        MessageType::Question => MessageKind::Question,
+        MessageType::Blocked => MessageKind::Blocked,
+        MessageType::Result => MessageKind::Result,
+        _ => MessageKind::Handoff,
     }
-    (whole > 0).then_some(known + whole as u64)
 }

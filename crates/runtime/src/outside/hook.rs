@@ -7,6 +7,7 @@ use super::host::Host;
 use super::payload::{Payload, canonical, clean, parse};
 use super::read::standard_input;
 use super::spool;
+use crate::hosts::gate::{self, GATE};
 use crate::store::outside::{self as stored, Rows};
 use crate::store::{Reader, StoreError};
 use fugato_engine::outside::{Answer, Denial, Guard, Look as _, Who, agent_name, key_of};
@@ -28,7 +29,13 @@ pub fn hook(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Reply {
         Ok(bytes) => bytes,
         Err(silence) => return unreadable(event.as_deref(), silence.reason()),
     };
+    // For an agent that a run of ours has started, its owner decides and records.
+    if let Some(door) = std::env::var_os(GATE) {
+        return Reply { stdout: gate::answer(door.as_ref(), &bytes), ..Reply::default() };
+    }
     let (text, is_lossy) = clean(&bytes);
+    // Whatever is recorded of it is recorded without these.
+    let text = crate::store::Redactor::wash(&text);
     let payload = match parse(&text, is_lossy) {
         Ok(payload) => payload,
         Err(error) => {

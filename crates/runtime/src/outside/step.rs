@@ -53,9 +53,13 @@ pub fn record(
         Vec::new()
     };
     let verb_of = |generation: u64| due.iter().find(|due| due.generation == generation).map(|due| due.verb);
-    let mut pages = Pages::gather(&events, &imported.read, found.run.agents, &id_of, &verb_of);
+    let mut pages =
+        Pages::gather(&events, [&imported.read, &imported.sent], found.run.agents, &id_of, &verb_of);
     for (agent, inbox) in imported.inboxes {
         pages.asides.entry(agent).or_default().inbox = Some(inbox);
+    }
+    for (agent, outbox) in imported.outboxes {
+        pages.asides.entry(agent).or_default().outbox = Some(outbox);
     }
     let mut control = found.control.clone();
     imported.control.into_iter().for_each(|text| control.read(text));
@@ -91,7 +95,7 @@ fn shown(
             Some(new) if new.progress.is_some() => Aside {
                 progress: new.progress.clone().unwrap_or_default(),
                 heartbeat: new.heartbeat.unwrap_or_default(),
-                inbox: 0,
+                ..Aside::default()
             },
             _ => rows.aside(number)?,
         };
@@ -125,6 +129,9 @@ pub struct Imported {
     /// How far each inbox was read, and the events that came of it.
     pub inboxes: Vec<(u32, u64)>,
     pub read: BTreeSet<u64>,
+    /// The same of outboxes.
+    pub outboxes: Vec<(u32, u64)>,
+    pub sent: BTreeSet<u64>,
 }
 
 /// A command of a person about a run of agents outside: decided here and now, in the one order of all commands.

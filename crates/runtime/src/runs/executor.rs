@@ -5,15 +5,18 @@ mod rules;
 
 use super::perform::World;
 use super::session::Notice;
+use crate::hosts::gate::{GATE, Gate};
 use crate::hosts::{self, Ending, Guard, Host, HostEnd, HostEvent, HostSession, HostSettings, HostTask};
 use crate::process::{self, End, Spec};
 use crate::tools::{Access, ToolContext};
+use crate::wiring::{self, Program};
 use fugato_engine::{AgentState, Completion, Executor, Run, Used};
 use fugato_model::Words;
 use fugato_model::chat::{Answer, Message, ModelFault, Role, StopReason, Usage};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +25,8 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
     known: Vec<Known>,
+    /// What hosts call before each of their tool calls.
+    hook: Option<Program>,
     /// The turns of each agent come one after the other: a conversation has one process at a time.
     turns: Arc<Mutex<HashMap<String, Conversation>>>,
 }
@@ -44,7 +49,14 @@ impl Hosts {
             let env = hosts::environment(host, all.iter().cloned(), &settings.env);
             Known { host, settings, env }
         };
-        Self { known: Host::ALL.into_iter().map(of).collect(), turns: Arc::default() }
+        Self { known: Host::ALL.into_iter().map(of).collect(), hook: None, turns: Arc::default() }
+    }
+
+    /// Hosts ask this program before each of their tool calls.
+    #[must_use]
+    pub fn with_hook(mut self, program: Program) -> Self {
+        self.hook = Some(program);
+        self
     }
 
     /// Why nothing can be done with this host, as far as that is seen without starting it.
@@ -73,7 +85,7 @@ pub(super) struct Work {
 }
 
 enum Job {
-    Host { task: Box<HostTask>, conversation: Conversation },
+    Host { task: Box<HostTask>, conversation: Conversation, gates: PathBuf },
     Program { spec: Result<Box<Spec>, String> },
     Nobody(String),
 }
@@ -100,8 +112,8 @@ impl Work {
 
     pub async fn run(self, token: CancellationToken, live: UnboundedSender<Notice>) -> Completion {
         match self.job {
-            Job::Host { task, conversation } => {
-                let turn = HostTurn { agent: self.agent, step: self.step, live };
+            Job::Host { task, conversation, gates } => {
+                let turn = HostTurn { agent: self.agent, step: self.step, live, gates };
                 hosted(turn, *task, &conversation, token).await
             }
             Job::Program { spec: Ok(spec) } => answered_by(process::run(*spec, token, &mut |_, _| {}).await),
@@ -153,10 +165,18 @@ fn host(host: Host, state: &AgentState, run: &Run, world: &World) -> Job {
     // Rules that only the host's own checks keep need these checks.
     task.guard = if rules::has_rules(state, run) { Guard::Kept } else { settings.guard };
     task.max_turns = Some(state.kind.steps.unwrap_or(run.spec.limits.steps));
+    if run.spec.limits.micro_usd.is_some() {
+        task.max_micro_usd = Some(state.share.unwrap_or(state.reserved).micro_usd);
+    }
     task.env.clone_from(env);
+    task.env.push(("FUGATO_RUN".into(), (&run.spec.id).into()));
+    task.env.push(("FUGATO_AGENT".into(), state.path.as_str().into()));
+    if let Some(program) = &world.hosts.hook {
+        task.arguments.extend(wiring::arguments(host, program));
+    }
     task.log = world.context(state.path.as_str(), access).processes;
     let conversation = world.hosts.conversation(state.path.as_str());
-    Job::Host { task: Box::new(task), conversation }
+    Job::Host { task: Box::new(task), conversation, gates: world.scratch.join("hosted") }
 }
 
 /// Whose turn it is, and who hears of it.
@@ -164,6 +184,8 @@ struct HostTurn {
     agent: String,
     step: u32,
     live: UnboundedSender<Notice>,
+    /// Where the door before its tool calls is kept.
+    gates: PathBuf,
 }
 
 impl HostTurn {
@@ -215,7 +237,25 @@ async fn hosted(
             HostEvent::Usage(_) => return,
         });
     };
-    let ended = hosts::run(task, token, &mut on_event).await;
+    let gate = match Gate::open(&turn.gates) {
+        Ok(gate) => gate,
+        Err(error) => return failed(format!("its tool calls cannot be watched over: {error}")),
+    };
+    task.env.push((GATE.into(), gate.file().into()));
+    let ended = {
+        let running = hosts::run(task, token.clone(), &mut on_event);
+        tokio::pin!(running);
+        tokio::select! {
+            biased;
+            // Before the program hears of it: from here on no call of it begins.
+            () = token.cancelled() => {
+                gate.shut();
+                running.await
+            }
+            ended = &mut running => ended,
+        }
+    };
+    drop(gate);
     turn.tell(Notice::Said { agent: turn.agent.clone() });
     if let Some(session) = &ended.session {
         // An answer brings its own bill.

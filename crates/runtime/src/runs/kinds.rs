@@ -3,7 +3,7 @@
 
 use super::start::Started;
 use crate::agents::model_for;
-use fugato_engine::{AgentType, Executor, Plan, Work, built_in_types};
+use fugato_engine::{AgentType, Executor, Plan, RunSpec, Work, built_in_types};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -11,6 +11,21 @@ use std::sync::Arc;
 pub(super) fn named<'a>(types: &'a [AgentType], name: &str) -> Option<&'a AgentType> {
     let name = name.to_lowercase();
     types.iter().find(|kind| kind.name.to_lowercase() == name)
+}
+
+/// Lets a kind do the work of every agent that has no kind of somebody's own.
+pub fn let_do(spec: &mut RunSpec, kind: AgentType) {
+    for node in &mut spec.plan.nodes {
+        let Work::Agent { agent_type, model, .. } = &mut node.work else { continue };
+        if !spec.types.contains_key(agent_type) {
+            agent_type.clone_from(&kind.name);
+            *model = None;
+        }
+    }
+    if spec.single.is_some() {
+        spec.main_type = Some(kind.name.clone());
+    }
+    spec.types.insert(kind.name.clone(), Arc::new(kind));
 }
 
 /// Writes into the plan what these kinds say of the agents it names, and gives the kinds.

@@ -39,6 +39,7 @@ pub use executor::Hosts;
 pub use import::{import, spool};
 pub(crate) use journal::encode_short;
 pub use journal::{JournalError, decode, encode, load, names_blob};
+pub use kinds::let_do;
 pub use moment::Moment;
 pub use perform::World;
 pub use recorded::RecordedRuns;

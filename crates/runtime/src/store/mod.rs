@@ -17,7 +17,7 @@ mod group;
 mod lease;
 pub(crate) mod outside;
 mod place;
-mod process;
+pub(crate) mod process;
 mod queue;
 mod reader;
 mod receipt;

@@ -65,8 +65,9 @@ impl Known {
 pub struct Aside {
     pub progress: String,
     pub heartbeat: i64,
-    /// Bytes of its inbox file that are known.
+    /// Bytes of its inbox and outbox files that are known.
     pub inbox: u64,
+    pub outbox: u64,
 }
 
 /// What changes about it; `None` stays as it is.
@@ -75,6 +76,7 @@ pub struct NewAside {
     pub progress: Option<String>,
     pub heartbeat: Option<i64>,
     pub inbox: Option<u64>,
+    pub outbox: Option<u64>,
 }
 
 const COLUMNS: &str = "no, id, status, last_seq, updated_at, outside, created_at, outside_control";
@@ -167,12 +169,17 @@ impl<'c> Rows<'c> {
 
     pub fn aside(&self, agent: u32) -> rusqlite::Result<Aside> {
         let read = |row: &Row<'_>| {
-            Ok(Aside { progress: row.get(0)?, heartbeat: row.get(1)?, inbox: unsigned(row.get(2)?) })
+            Ok(Aside {
+                progress: row.get(0)?,
+                heartbeat: row.get(1)?,
+                inbox: unsigned(row.get(2)?),
+                outbox: unsigned(row.get(3)?),
+            })
         };
         let found = self
             .connection
             .prepare_cached(
-                "SELECT progress, heartbeat, inbox FROM outside_agents WHERE run = ?1 AND agent = ?2",
+                "SELECT progress, heartbeat, inbox, outbox FROM outside_agents WHERE run = ?1 AND agent = ?2",
             )?
             .query_row((self.no, agent), read)
             .optional()?;
@@ -325,9 +332,16 @@ fn write_aside(connection: &Connection, no: i64, number: u32, aside: &NewAside) 
     connection
         .prepare_cached(
             "UPDATE outside_agents SET progress = coalesce(?3, progress), heartbeat = coalesce(?4, heartbeat),
-             inbox = coalesce(?5, inbox) WHERE run = ?1 AND agent = ?2",
+             inbox = coalesce(?5, inbox), outbox = coalesce(?6, outbox) WHERE run = ?1 AND agent = ?2",
         )?
-        .execute((no, number, &aside.progress, aside.heartbeat, aside.inbox.map(signed)))
+        .execute((
+            no,
+            number,
+            &aside.progress,
+            aside.heartbeat,
+            aside.inbox.map(signed),
+            aside.outbox.map(signed),
+        ))
         .map(drop)
 }
 

@@ -70,6 +70,7 @@ pub const MIGRATIONS: &[&str] = &[
         progress TEXT NOT NULL DEFAULT '',
         heartbeat INTEGER NOT NULL DEFAULT 0,
         inbox INTEGER NOT NULL DEFAULT 0,
+        outbox INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (run, agent)
     ) WITHOUT ROWID;
     CREATE UNIQUE INDEX outside_paths ON outside_agents (run, path);
