@@ -20,7 +20,7 @@ fn begun(phases: &str, body: &str) -> Live {
         entry: Some("main.sh".into()),
         ..SubSkillFacts::default()
     };
-    let (plan, context) = planner::plan(&phased, &text, &facts);
+    let (plan, context) = planner::plan(&phased, &text, &facts).unwrap();
     let spec = RunSpec {
         id: "run_1".into(),
         skill: SkillPin { name: "s".into(), dir: "/s".into(), digest: None },
