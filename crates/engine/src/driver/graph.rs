@@ -3,7 +3,7 @@
 use super::{calls, delegation};
 use crate::bridge;
 use crate::decide::Recorder;
-use crate::event::{AfterFailure, AgentPath, EventKind, Outcome, Verdict};
+use crate::event::{AfterFailure, AgentPath, EffectClass, EventKind, Outcome, Verdict};
 use crate::input::Completion;
 use crate::plan::{Access, PlanNode, Work};
 use crate::run::Run;
@@ -206,11 +206,31 @@ pub fn node_ended(recorder: &mut Recorder<'_>, node: u32, completion: Completion
             finish(recorder, node, result);
         }
         Completion::ScriptFailed { message } => fail(recorder, node, message, Fallback::Allowed),
+        Completion::ScriptCutShort { message } => cut_short(recorder, node, message),
         Completion::Answered { .. }
         | Completion::ModelFailed { .. }
         | Completion::Recalled { .. }
         | Completion::Tool { .. } => {}
     }
+}
+
+/// A failure, but of what may happen once only some may have happened: nothing does it once more unasked, neither a
+/// fallback of its own nor one of whoever called it. A person is not asked: `optional` says what its failure means.
+fn cut_short(recorder: &mut Recorder<'_>, node: u32, message: Words) {
+    let class = recorder.run.plan_node(node).and_then(|plan| match &plan.work {
+        Work::Script { class, .. } => Some(*class),
+        _ => None,
+    });
+    if class != Some(EffectClass::Once) {
+        return fail(recorder, node, message, Fallback::Allowed);
+    }
+    let Words { en, zh } = message;
+    recorder.emit(EventKind::NodeUncertain { node });
+    give_up(
+        recorder,
+        node,
+        words!("{en}; it may or may not have taken effect", "{zh}；可能已经生效，也可能没有"),
+    );
 }
 
 /// The agent of a node ended.

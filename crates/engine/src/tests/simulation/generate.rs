@@ -200,6 +200,9 @@ pub fn completion(effect: &Effect, calm: bool, dice: &mut Dice) -> Completion {
         Effect::RunScript { .. } if !calm && dice.one_in(5) => {
             Completion::ScriptFailed { message: words!("no", "否") }
         }
+        Effect::RunScript { .. } if !calm && dice.one_in(10) => {
+            Completion::ScriptCutShort { message: words!("too long", "超时") }
+        }
         Effect::RunScript { .. } if !calm && dice.one_in(8) => {
             Completion::Script { stdout: "{\"success\": false, \"message\": \"no\"}".into() }
         }

@@ -75,6 +75,10 @@ impl Machine {
             let read: Event = serde_json::from_slice(&bytes).unwrap();
             assert_eq!(read, event, "what is read is what was written");
             self.settled.extend(invariants::outcome_of(&event.kind, &self.shadow));
+            if let EventKind::NodeFailed { node, then: AfterFailure::Inline, .. } = &event.kind {
+                let state = &self.shadow.nodes[*node as usize];
+                assert!(!state.had_uncertain_effect, "what may have happened is done again inline");
+            }
             self.shadow.apply(&read);
             self.log.push(event);
         }
