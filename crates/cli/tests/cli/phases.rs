@@ -523,3 +523,41 @@ fn problems_of_inner_phases_are_all_told_before_anything_runs() {
     skill(&env, "few", &phases, "# x\n");
     run(&env, "outer").exits(1).says(&["F0812", "more than 500 phases"]);
 }
+
+#[test]
+fn what_a_script_writes_is_streamed_while_it_runs() {
+    let env = env();
+    skill(
+        &env,
+        "speaks",
+        "  - name: a\n    subagents:\n      - {skill: _sub/say, type: script, output: X}\n",
+        "# x\n",
+    );
+    // It ends only when what it wrote before has been seen.
+    script(
+        &env,
+        "speaks/_sub/say",
+        "echo working >&2\nwhile [ ! -e seen.txt ]; do sleep 0.02; done\necho done",
+    );
+    env.write("model.yaml", "- when: {agent: '*'}\n  reply: no\n");
+    let mut child = env
+        .command()
+        .args(["run", "speaks", "--model", "script:model.yaml", "--jsonl", "--stream"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+    let mut live = Vec::new();
+    for line in lines.map_while(Result::ok) {
+        let line: Value = serde_json::from_str(&line).unwrap();
+        if line["type"] == "live" {
+            assert_eq!(line["agent"], "a/say");
+            live.push(line["text"].as_str().unwrap().to_owned());
+            env.write("seen.txt", "");
+        }
+    }
+    assert!(child.wait().unwrap().success());
+    assert_eq!(live.concat(), "working\ndone\n");
+    assert_eq!(events(&env, &newest(&env), "node.completed").len(), 1, "live text is no event");
+}
