@@ -3,7 +3,7 @@
 use crate::shell::{self, Outcome, cargo, has, root};
 use std::process::Command;
 
-const TARGETS: [&str; 10] = [
+const TARGETS: [&str; 11] = [
     "agent_file",
     "frontmatter",
     "profile",
@@ -14,6 +14,7 @@ const TARGETS: [&str; 10] = [
     "journal",
     "exports",
     "office",
+    "model_stream",
 ];
 
 pub fn run(args: &[&str]) -> Outcome {

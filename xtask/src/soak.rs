@@ -20,6 +20,8 @@ pub fn run() -> Outcome {
             .env("FUGATO_RACE_TRIALS", cases.to_string())
             // Runs and stores killed with -9, commands cancelled: each is a process, so fewer.
             .env("FUGATO_KILLS", (cases / 500).max(12).to_string())
+            // Disks after a power cut: each is a whole store that is opened and read.
+            .env("FUGATO_POWER_CUTS", (cases / 50).max(300).to_string())
             .env("FUGATO_CANCEL_TRIALS", (cases / 1000).max(10).to_string())
             // Properties that take their number from proptest itself: slower ones, and of lesser promises.
             .env("PROPTEST_CASES", (cases / 10).max(1).to_string()),
