@@ -105,7 +105,7 @@ fn spec() -> RunSpec {
         fallback_inline: false,
         on_error: None,
     };
-    let phases = vec![Phase { name: "look".into(), parallel: true, depends_on: Vec::new() }];
+    let phases = vec![Phase { name: "look".into(), parallel: true, depends_on: Vec::new(), within: None }];
     let plan = Plan { phases, nodes: (0..AGENTS).map(node).collect() };
     RunSpec { id: RUN.into(), title: "bench".into(), plan, model: "echo".into(), ..RunSpec::default() }
 }

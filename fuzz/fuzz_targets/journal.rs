@@ -29,7 +29,7 @@ fuzz_target!(|text: &str| {
     let _ = run.decide(Input::Recover { epoch: 2 }, 1);
     for _ in 0..20 {
         let Some(key) = run.wanted().map(|(key, _)| key).next() else { break };
-        let completion = Completion::Tool { content: String::new(), is_error: false };
+        let completion = Completion::Tool { content: String::new(), is_error: false, used: None };
         let completion = match key {
             fugato_engine::EffectKey::Tool { .. } => completion,
             fugato_engine::EffectKey::Node { .. } => Completion::Script { stdout: text.to_owned() },
@@ -37,6 +37,7 @@ fuzz_target!(|text: &str| {
                 fault: fugato_model::chat::ModelFault::Malformed,
                 message: String::new(),
             },
+            fugato_engine::EffectKey::Recall { .. } => Completion::Recalled { messages: Vec::new() },
         };
         let _ = run.decide(Input::Completed { key, completion }, 2);
     }

@@ -3,7 +3,7 @@
 use crate::shell::{self, Outcome, cargo, has, root};
 use std::process::Command;
 
-const TARGETS: [&str; 11] = [
+const TARGETS: [&str; 12] = [
     "agent_file",
     "frontmatter",
     "profile",
@@ -15,6 +15,7 @@ const TARGETS: [&str; 11] = [
     "exports",
     "office",
     "hook",
+    "model_stream",
 ];
 
 pub fn run(args: &[&str]) -> Outcome {

@@ -10,7 +10,7 @@ struct Needed {
     packages: &'static [&'static str],
 }
 
-const NEEDED: [Needed; 3] = [
+const NEEDED: [Needed; 4] = [
     Needed {
         what: "tesseract with Chinese",
         is_there: || has("tesseract", "--version") && has_chinese(),
@@ -24,6 +24,8 @@ const NEEDED: [Needed; 3] = [
         packages: &["chromium"],
     },
     Needed { what: "bubblewrap", is_there: || has("bwrap", "--version"), packages: &["bubblewrap"] },
+    // What a store writes and syncs is recorded for simulated power cuts.
+    Needed { what: "strace", is_there: || has("strace", "--version"), packages: &["strace"] },
 ];
 
 fn has_chinese() -> bool {

@@ -23,6 +23,8 @@ pub fn run() -> Outcome {
             // Processes that speak to one run at once, and how much each says.
             .env("FUGATO_TALKERS", "64")
             .env("FUGATO_WORDS", (cases / 1000).clamp(25, 1000).to_string())
+            // Disks after a power cut: each is a whole store that is opened and read.
+            .env("FUGATO_POWER_CUTS", (cases / 50).max(300).to_string())
             .env("FUGATO_CANCEL_TRIALS", (cases / 1000).max(10).to_string())
             // Properties that take their number from proptest itself: slower ones, and of lesser promises.
             .env("PROPTEST_CASES", (cases / 10).max(1).to_string()),

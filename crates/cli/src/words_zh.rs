@@ -237,8 +237,8 @@ const HELP: &[(&str, &str)] = &[
     ("Without pauses [default: only off a terminal]", "不停顿 [默认：仅在非终端时]"),
     ("Print each event as one line of JSON", "每个事件输出一行 JSON"),
     (
-        "With --jsonl: also the text of models as it arrives",
-        "与 --jsonl 一起使用：同时输出模型正在生成的文本",
+        "With --jsonl: also the text of models and what scripts write, as it arrives",
+        "与 --jsonl 一起使用：同时输出模型正在生成的文本和脚本的输出",
     ),
     ("Never ask on the terminal: leave the question open and end", "不在终端提问：保留问题并结束"),
     (

@@ -8,6 +8,10 @@ use serde_json::{Value, json};
 
 /// A run of a skill with these phases, right after it began.
 fn begun(phases: &str, body: &str) -> Live {
+    begun_with(phases, body, None)
+}
+
+fn begun_with(phases: &str, body: &str, class: Option<EffectClass>) -> Live {
     let text = format!("---\nname: s\ndescription: d\nphases:\n{phases}---\n{body}");
     let found = |path: &fugato_model::RelPath| SubSkill::Found {
         path: path.to_string(),
@@ -18,9 +22,10 @@ fn begun(phases: &str, body: &str) -> Live {
     let facts = |_: &fugato_model::RelPath| SubSkillFacts {
         instructions: "Do X.".into(),
         entry: Some("main.sh".into()),
+        class,
         ..SubSkillFacts::default()
     };
-    let (plan, context) = planner::plan(&phased, &text, &facts);
+    let (plan, context) = planner::plan(&phased, &text, &facts).unwrap();
     let spec = RunSpec {
         id: "run_1".into(),
         skill: SkillPin { name: "s".into(), dir: "/s".into(), digest: None },
@@ -218,4 +223,34 @@ fn a_script_gets_its_own_variables_and_not_every_one() {
     let (_, Effect::RunScript { arguments, .. }) = live.only() else { panic!("a script is wanted") };
     assert_eq!(arguments, json!({"args": "2", "context": {"USED": {"n": 2}}}));
     assert_eq!(live.has("node.printed"), 2, "the raw text is in the log");
+}
+
+#[test]
+fn a_once_only_script_that_was_cut_short_is_a_failure_that_nothing_does_again() {
+    let cut = || Completion::ScriptCutShort { message: fugato_model::words!("too long", "超时") };
+    for (effect, more, then) in [
+        (EffectClass::Once, "", AfterFailure::Abort),
+        (EffectClass::Once, "        optional: true\n", AfterFailure::Null),
+        (EffectClass::Once, "        fallback: inline\n", AfterFailure::Abort),
+        (EffectClass::Once, "        fallback: inline\n        optional: true\n", AfterFailure::Null),
+        (EffectClass::Read, "        fallback: inline\n", AfterFailure::Inline),
+        (EffectClass::Idempotent, "        fallback: inline\n        optional: true\n", AfterFailure::Inline),
+    ] {
+        let phases = format!(
+            "  - name: a\n    subagents:\n      - skill: x\n        type: script\n        output: X\n{more}"
+        );
+        let mut live = begun_with(&phases, "", Some(effect));
+        live.end(cut());
+        let failed = live.log.iter().find_map(|event| match &event.kind {
+            EventKind::NodeFailed { then, message, .. } => {
+                Some((*then, message.en.contains("may or may not")))
+            }
+            _ => None,
+        });
+        assert_eq!(failed, Some((then, effect == EffectClass::Once)), "{effect:?} {more}");
+        // Its own failure is a definite one.
+        let mut live = begun_with(&phases, "", Some(effect));
+        live.end(Completion::ScriptFailed { message: fugato_model::words!("no", "不") });
+        assert!(!live.log.iter().any(|event| matches!(event.kind, EventKind::NodeUncertain { .. })));
+    }
 }

@@ -144,6 +144,10 @@ pub enum Completion {
     ScriptFailed {
         message: Words,
     },
+    /// It was ended from outside (time, memory, output, a signal): nobody knows how far it had come.
+    ScriptCutShort {
+        message: Words,
+    },
     Noop,
 }
 

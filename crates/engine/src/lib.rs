@@ -45,5 +45,5 @@ pub use limits::{Limits, Rate, Reserve, Spent};
 pub use plan::{Access, Phase, Plan, PlanError, PlanNode, Requirement, Work};
 pub use question::{AnswerType, Wants};
 pub use reuse::{Reused, ReusedStatus, results};
-pub use run::{Change, KEPT_MS, NodeState, NodeStatus, Question, Queued, Run};
+pub use run::{Change, KEPT_MS, NodeState, NodeStatus, Question, Queued, Run, Scope};
 pub use view::{AgentView, NodeView, RunView};

@@ -21,6 +21,9 @@ pub struct Phase {
     pub parallel: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<u32>,
+    /// The node whose sub-skill this phase belongs to; `None`: a phase of the run's own skill.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<u32>,
 }
 
 /// One piece of work.
@@ -92,6 +95,25 @@ pub enum Work {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         relevant: Vec<String>,
     },
+    /// A sub-skill with phases of its own: the phases that are `within` this node are its work, with variables of their
+    /// own. It takes no slot itself.
+    Phases {
+        /// Nobody inside may do more than this kind.
+        agent_type: String,
+        access: Access,
+        skill: String,
+        /// The sub-skill's text, for `fallback: inline`.
+        instructions: String,
+        args: Template,
+        /// Variables shown in the prompt of its fallback.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        relevant: Vec<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        schema: Option<Value>,
+        /// Variables that its switched-off phases leave null.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        nulls: Vec<String>,
+    },
     /// A section of the skill's own text, in the main agent's conversation.
     Inline {
         section: Template,
@@ -121,13 +143,15 @@ pub enum PlanError {
     Cycle(Vec<String>),
     #[error("two nodes are called `{0}`")]
     Duplicate(String),
+    #[error("node `{0}` is within one that has no phases, or that comes later")]
+    NoSuchCall(String),
 }
 
 impl PlanNode {
     /// What whoever does this node may do: the declared type's rights, also when a fallback does it in the main conversation.
     pub fn access(&self) -> Access {
         match &self.work {
-            Work::Agent { access, .. } => *access,
+            Work::Agent { access, .. } | Work::Phases { access, .. } => *access,
             Work::Inline { .. } => Access::ReadWrite,
             Work::Script { .. } | Work::Noop | Work::Gate => Access::ReadOnly,
         }
@@ -144,8 +168,15 @@ impl Plan {
             if !names.insert(node.id.as_str()) {
                 return Err(PlanError::Duplicate(node.id.clone()));
             }
+            let call = self.call_of(node);
+            // A call stands before its own nodes: so nothing can be within itself.
+            if call.is_some_and(|call| call as usize >= at || !self.is_call(call)) {
+                return Err(PlanError::NoSuchCall(node.id.clone()));
+            }
             for after in &node.after {
-                match next.get_mut(*after as usize) {
+                let same_level = |other: &PlanNode| self.call_of(other) == call;
+                let known = self.nodes.get(*after as usize).is_some_and(same_level);
+                match next.get_mut(*after as usize).filter(|_| known) {
                     Some(list) => list.push(at),
                     None => return Err(PlanError::NoSuchNode { node: node.id.clone(), after: *after }),
                 }
@@ -167,6 +198,15 @@ impl Plan {
             }
         }
         if ended == self.nodes.len() { Ok(()) } else { Err(PlanError::Cycle(self.cycle(&waiting))) }
+    }
+
+    /// The node whose sub-skill this one is a part of.
+    pub fn call_of(&self, node: &PlanNode) -> Option<u32> {
+        self.phases.get(node.phase as usize).and_then(|phase| phase.within)
+    }
+
+    fn is_call(&self, at: u32) -> bool {
+        self.nodes.get(at as usize).is_some_and(|node| matches!(node.work, Work::Phases { .. }))
     }
 
     /// Walks backwards through nodes that never became free until one repeats.

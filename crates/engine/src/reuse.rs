@@ -26,12 +26,15 @@ pub enum ReusedStatus {
 /// The results a log holds, by node: of what ran to an end, and of what that run itself had taken over.
 pub fn results<'e>(events: impl IntoIterator<Item = &'e Event>) -> BTreeMap<String, Reused> {
     let mut nodes: &[PlanNode] = &[];
+    let none = BTreeMap::new();
+    let mut brought = &none;
     let mut results = BTreeMap::new();
     for event in events {
         let (node, result) = match &event.kind {
             EventKind::RunCreated { spec } => {
                 nodes = &spec.plan.nodes;
-                results.clone_from(&spec.reused);
+                brought = &spec.reused;
+                results.clone_from(brought);
                 continue;
             }
             EventKind::NodeCompleted { node, value, .. } => {
@@ -40,8 +43,16 @@ pub fn results<'e>(events: impl IntoIterator<Item = &'e Event>) -> BTreeMap<Stri
             EventKind::NodeFailed { node, then: AfterFailure::Null, .. } => {
                 (node, Some(Reused { status: ReusedStatus::Null, value: Value::Null }))
             }
-            // Started once more: what it gave before is no longer its result.
-            EventKind::NodeStarted { node, .. } => (node, None),
+            // Started once more: what it gave before is no longer its result, nor is what was inside of it.
+            EventKind::NodeStarted { node, attempt, .. } => {
+                if *attempt > 1
+                    && let Some(PlanNode { work: Work::Phases { .. }, id, .. }) = nodes.get(*node as usize)
+                {
+                    let inside = format!("{id}/");
+                    results.retain(|id, _| !id.starts_with(&inside) || brought.contains_key(id));
+                }
+                (node, None)
+            }
             _ => continue,
         };
         let Some(plan) = nodes.get(*node as usize) else { continue };
@@ -85,33 +96,70 @@ impl Plan {
         mut results: BTreeMap<String, Reused>,
     ) -> BTreeMap<String, Reused> {
         let mut next: Vec<Vec<u32>> = vec![Vec::new(); self.nodes.len()];
-        let mut users: HashMap<&str, Vec<u32>> = HashMap::new();
+        let mut users: HashMap<(Option<u32>, &str), Vec<u32>> = HashMap::new();
         for (at, node) in (0u32..).zip(&self.nodes) {
             for after in &node.after {
                 if let Some(list) = next.get_mut(*after as usize) {
                     list.push(at);
                 }
             }
-            node.uses(&mut |name| users.entry(name).or_default().push(at));
+            let call = self.call_of(node);
+            node.uses(&mut |name| users.entry((call, name)).or_default().push(at));
         }
-        let mut open: Vec<u32> = from.to_vec();
-        let without = |node: &PlanNode| !matches!(node.work, Work::Gate) && !results.contains_key(&node.id);
-        open.extend((0u32..).zip(&self.nodes).filter(|(_, node)| without(node)).map(|(at, _)| at));
-        let mut affected = vec![false; self.nodes.len()];
-        while let Some(at) = open.pop() {
+        // A call begins again with everything inside; its end is another one when anything inside is.
+        let mut inside: HashMap<u32, Vec<u32>> = HashMap::new();
+        for (at, node) in (0u32..).zip(&self.nodes) {
+            if let Some(call) = self.call_of(node) {
+                inside.entry(call).or_default().push(at);
+            }
+        }
+        let has = |node: &PlanNode| matches!(node.work, Work::Gate) || results.contains_key(&node.id);
+        // What a call ended without is no gap.
+        let within_result = |node: &PlanNode| {
+            let calls =
+                std::iter::successors(Some(node), |node| self.nodes.get(self.call_of(node)? as usize));
+            calls.into_iter().any(has)
+        };
+        let mut open: Vec<(u32, Again)> = from.iter().map(|at| (*at, Again::Begins)).collect();
+        open.extend(
+            (0u32..)
+                .zip(&self.nodes)
+                .filter(|(_, node)| !within_result(node))
+                .map(|(at, _)| (at, Again::Ends)),
+        );
+        let mut affected: Vec<Option<Again>> = vec![None; self.nodes.len()];
+        while let Some((at, how)) = open.pop() {
             let Some(mark) = affected.get_mut(at as usize) else { continue };
-            if std::mem::replace(mark, true) {
+            if mark.is_some_and(|already| already >= how) {
                 continue;
             }
-            open.extend(next.get(at as usize).into_iter().flatten());
-            let sets = self.nodes.get(at as usize).map(PlanNode::sets).unwrap_or_default();
-            open.extend(sets.into_iter().filter_map(|name| users.get(name)).flatten());
+            *mark = Some(how);
+            let begins = |at: &u32| (*at, Again::Begins);
+            if how == Again::Begins {
+                open.extend(inside.get(&at).into_iter().flatten().map(begins));
+            }
+            open.extend(next.get(at as usize).into_iter().flatten().map(begins));
+            let Some(node) = self.nodes.get(at as usize) else { continue };
+            let call = self.call_of(node);
+            let sets = node.sets();
+            open.extend(sets.into_iter().filter_map(|name| users.get(&(call, name))).flatten().map(begins));
+            open.extend(call.map(|call| (call, Again::Ends)));
         }
+        let affected = affected.into_iter().map(|how| how.is_some());
         let stays = self.nodes.iter().zip(affected).filter(|(_, affected)| !affected);
         let stays: BTreeSet<&str> = stays.map(|(node, _)| node.id.as_str()).collect();
         results.retain(|id, _| stays.contains(id.as_str()));
         results
     }
+}
+
+/// How a node is touched by what runs again.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Again {
+    /// It ends anew: something inside of it runs again.
+    Ends,
+    /// It begins anew.
+    Begins,
 }
 
 impl PlanNode {
@@ -127,7 +175,9 @@ impl PlanNode {
     fn uses<'n>(&'n self, each: &mut dyn FnMut(&'n str)) {
         self.requires.iter().for_each(|required| each(&required.name));
         let template = match &self.work {
-            Work::Agent { args, relevant, .. } | Work::Script { args, relevant, .. } => {
+            Work::Agent { args, relevant, .. }
+            | Work::Script { args, relevant, .. }
+            | Work::Phases { args, relevant, .. } => {
                 relevant.iter().for_each(|name| each(name));
                 args
             }
@@ -170,7 +220,7 @@ mod tests {
     }
 
     fn spec(nodes: Vec<PlanNode>, reused: BTreeMap<String, Reused>) -> RunSpec {
-        let phase = crate::Phase { name: "p".into(), parallel: true, depends_on: Vec::new() };
+        let phase = crate::Phase { name: "p".into(), parallel: true, depends_on: Vec::new(), within: None };
         RunSpec {
             id: "run_1".into(),
             skill: SkillPin { name: "s".into(), dir: "/s".into(), digest: None },

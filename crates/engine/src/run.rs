@@ -10,6 +10,7 @@ mod memory;
 mod nodes;
 mod outside;
 mod questions;
+mod scopes;
 
 use crate::agent::{AgentState, Turn};
 use crate::effect::{Effect, EffectKey};
@@ -24,6 +25,7 @@ pub(crate) use directives::Found;
 use fugato_model::{Digest, Words};
 pub use memory::KEPT_MS;
 pub(crate) use questions::permit;
+pub use scopes::Scope;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -35,8 +37,10 @@ pub struct Run {
     /// Number of the last event.
     pub seq: u64,
     pub started_at: i64,
+    /// Of the run's own skill; sub-skills with phases have theirs, see [`Run::variables_of`].
     pub variables: BTreeMap<String, Value>,
     pub nodes: Vec<NodeState>,
+    pub scopes: Vec<Scope>,
     pub agents: Vec<AgentState>,
     pub questions: Vec<Question>,
     pub ended: Option<(Outcome, Words, Option<Value>)>,
@@ -57,7 +61,14 @@ pub struct Run {
     pub(crate) by_path: HashMap<AgentPath, u32>,
     /// Nodes whose dependencies have ended, in plan order; those for the main agent's conversation apart.
     pub(crate) ready: BTreeSet<u32>,
-    pub(crate) ready_inline: BTreeSet<u32>,
+    /// By scope, because each has a conversation of its own: 0 is the run, 1 its first scope.
+    pub(crate) ready_inline: BTreeSet<(u32, u32)>,
+    /// Scopes that one of their nodes has ended, and those whose nodes have all ended.
+    pub(crate) failing: BTreeSet<u32>,
+    pub(crate) finished: BTreeSet<u32>,
+    scope_by_phase: Vec<Option<u32>>,
+    /// The scope a node calls.
+    scope_by_call: HashMap<u32, u32>,
     /// Agents that should be asked for their next step.
     pub(crate) runnable: BTreeSet<u32>,
     /// Agents that were answered and wait for a slot before they are asked for their next step.
@@ -121,6 +132,15 @@ pub enum NodeStatus {
     /// Failed, but optional: its output is null.
     Null,
     Failed,
+    /// The sub-skill it is a part of ended without it.
+    Skipped,
+}
+
+impl NodeStatus {
+    /// Others need not wait for it any more.
+    pub fn has_ended(self) -> bool {
+        matches!(self, Self::Done | Self::Null | Self::Skipped)
+    }
 }
 
 /// A question to a person.
@@ -163,7 +183,13 @@ impl Run {
                 had_uncertain_effect: false,
             });
         }
+        let (scopes, scope_by_phase) = scopes::scopes(&spec.plan);
         let mut run = Self {
+            scope_by_call: scopes.iter().map(|scope| scope.call).zip(0..).collect(),
+            scopes,
+            scope_by_phase,
+            failing: BTreeSet::new(),
+            finished: BTreeSet::new(),
             variables: spec.context.clone(),
             spec: spec.clone(),
             seq: event.seq,
@@ -205,9 +231,10 @@ impl Run {
             changes: Vec::new(),
             dependents,
         };
-        run.take_over();
+        let own: Vec<u32> = (0..index(count)).filter(|at| run.scope_of(*at).is_none()).collect();
+        run.take_over(&own);
         let is_free = |node: &NodeState| node.missing == 0 && node.status == NodeStatus::Pending;
-        let free: Vec<u32> = (0..index(count)).filter(|at| run.node(*at).is_some_and(is_free)).collect();
+        let free: Vec<u32> = own.into_iter().filter(|at| run.node(*at).is_some_and(is_free)).collect();
         free.into_iter().for_each(|at| run.make_ready(at));
         Some(run)
     }

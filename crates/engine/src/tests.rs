@@ -61,7 +61,7 @@ fn spec(nodes: Vec<PlanNode>) -> RunSpec {
         skill: SkillPin { name: "s".into(), dir: "/s".into(), digest: None },
         title: "t".into(),
         plan: Plan {
-            phases: vec![Phase { name: "p".into(), parallel: true, depends_on: Vec::new() }],
+            phases: vec![Phase { name: "p".into(), parallel: true, depends_on: Vec::new(), within: None }],
             nodes,
         },
         context: BTreeMap::from([("ARGUMENTS".to_owned(), json!("today"))]),
@@ -656,6 +656,7 @@ fn sometimes_failing(seed: u64) -> impl Fn(&Effect, &Run) -> Completion {
 mod budgets;
 mod conversations;
 mod delegation;
+mod sub_skills;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]

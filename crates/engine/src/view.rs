@@ -189,5 +189,6 @@ fn node_word(status: NodeStatus, is_over: bool) -> &'static str {
         (NodeStatus::Done, _) => "done",
         (NodeStatus::Null, _) => "failed_optional",
         (NodeStatus::Failed, _) => "failed",
+        (NodeStatus::Skipped, _) => "skipped",
     }
 }

@@ -33,7 +33,7 @@ pub use discover::{
     Discovery, FileEntry, IndexUse, Stats, discover, discover_at, discover_paths, skill_digest,
 };
 pub use files::{FileError, Found, Pinned, SkillDir};
-pub use phases::{FoundSkill, Origin, ReadPhases, read_phases};
+pub use phases::{FoundSkill, Inside, Origin, ReadPhases, read_phases};
 pub use places::{Places, PlacesError};
 pub use roots::{CLIENT_DIRS, Root, Selection, roots};
 pub use state::{project_slug, state_dir};

@@ -2,14 +2,18 @@
 //! judged in `skill`.
 
 mod chain;
+mod inner;
 
 use crate::{FileError, SkillDir};
 use fugato_model::{Diagnostic, RelPath};
 use fugato_skill::phases::{self, Phased, Source, SubSkill};
 use fugato_skill::{Inventory, SkillText, problems, read_skill};
+pub use inner::Inside;
+use inner::Reading;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What the phases of a skill are, and everything that is wrong with them.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +27,8 @@ pub struct ReadPhases {
     pub side_file: Option<(RelPath, String)>,
     /// The sub-skills that were found, by what the phases call them.
     pub sub_skills: BTreeMap<RelPath, FoundSkill>,
+    /// Those among them that run phases of their own.
+    pub inner: BTreeMap<RelPath, Arc<ReadPhases>>,
 }
 
 /// A sub-skill: a part of the skill, or an installed one.
@@ -55,6 +61,15 @@ pub fn read_phases(
     is_type: &dyn Fn(&str) -> bool,
     show: &dyn Fn(&RelPath) -> String,
 ) -> ReadPhases {
+    read_with(&Reading { installed, is_type, read: RefCell::new(HashMap::new()) }, dir, file, show)
+}
+
+fn read_with(
+    reading: &Reading<'_>,
+    dir: &SkillDir,
+    file: &RelPath,
+    show: &dyn Fn(&RelPath) -> String,
+) -> ReadPhases {
     let path = show(file);
     let skill_text = match read_text(dir, file) {
         Ok(text) => text,
@@ -74,17 +89,25 @@ pub fn read_phases(
     let side_file = side.as_ref().map(|(_, text)| (side_path.as_str(), text.as_str()));
     let source = Source { path: &path, text: &skill_text, side_file };
     let sub_skills = RefCell::new(BTreeMap::new());
+    let phased_skills = RefCell::new(BTreeSet::new());
     let look = |path: &RelPath| {
-        let found = find(dir, path, installed);
-        let answer = answer(dir, file, path, &found, installed, show);
+        let found = find(dir, path, reading.installed);
+        let answer = answer(dir, file, path, &found, reading.installed, show);
+        if matches!(answer, SubSkill::Phased { .. }) {
+            phased_skills.borrow_mut().insert(path.clone());
+        }
         if let Ok(Some(found)) = found {
             sub_skills.borrow_mut().insert(path.clone(), found);
         }
         answer
     };
-    let (phased, diagnostics) = phases::read_knowing(source, &look, is_type);
+    let (phased, diagnostics) = phases::read_knowing(source, &look, reading.is_type);
     let side_file = side.map(|(file, _)| (file, side_path));
-    ReadPhases { phased, diagnostics, skill_text, side_file, sub_skills: sub_skills.into_inner() }
+    let sub_skills = sub_skills.into_inner();
+    let mut read =
+        ReadPhases { phased, diagnostics, skill_text, side_file, sub_skills, inner: BTreeMap::new() };
+    read.inner = reading.inner(&read, &phased_skills.into_inner(), show);
+    read
 }
 
 /// The side file a SKILL.md names, if it is there. One that is not is told by `skill`, at the place that names it.
@@ -337,7 +360,10 @@ mod tests {
         assert!(deep.diagnostics[0].is_error() && deep.diagnostics[0].message.en.contains("deep"));
         let near = read_installed(root.path(), "s9");
         assert!(near.phased.is_some());
-        assert!(near.diagnostics[0].message.en.contains("phases of its own"), "{:?}", near.diagnostics);
+        assert_eq!(near.diagnostics, []);
+        let inner = |read: &ReadPhases, name: &str| read.inner[&RelPath::parse(name).unwrap()].clone();
+        let s11 = inner(&inner(&near, "s10"), "s11");
+        assert!(s11.phased.is_some() && s11.inner.is_empty());
         assert_eq!(read_installed(root.path(), "s11").diagnostics, []);
     }
 }

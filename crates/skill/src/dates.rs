@@ -79,20 +79,25 @@ impl Date {
 /// The day the arguments speak of: the first of an ISO date, `today`, `tomorrow`, `yesterday`, a weekday (the next such
 /// day after today), or the same in Chinese; today if none is there.
 pub fn target_date(arguments: &str, today: Date) -> Date {
+    date_in(arguments, today).unwrap_or(today)
+}
+
+/// The same, if there is one.
+pub fn date_in(arguments: &str, today: Date) -> Option<Date> {
     // A short form (`fri`) is a day only when nothing else is said: `sun`, `sat` and `mon` are words, too.
     if let Some(weekday) = WEEKDAYS.iter().position(|name| is_short_form(arguments.trim(), name)) {
-        return next(today, weekday);
+        return Some(next(today, weekday));
     }
     let mut rest = arguments;
     let mut before = ' ';
     while let Some(first) = rest.chars().next() {
         if let Some(date) = date_at(rest, before, today) {
-            return date;
+            return Some(date);
         }
         before = first;
         rest = rest.get(first.len_utf8()..).unwrap_or_default();
     }
-    today
+    None
 }
 
 const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];

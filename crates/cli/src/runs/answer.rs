@@ -26,7 +26,7 @@ pub struct AnswerArgs {
     /// Print each event as one line of JSON
     #[arg(long)]
     jsonl: bool,
-    /// With --jsonl: also the text of models as it arrives
+    /// With --jsonl: also the text of models and what scripts write, as it arrives
     #[arg(long, requires = "jsonl")]
     stream: bool,
     /// Never ask on the terminal: leave the question open and end

@@ -9,7 +9,7 @@ use super::estimate::tokens;
 use super::reporter::duration;
 use crate::printer::{paint, style};
 use crate::render::Width;
-use fugato_engine::{AgentState, Asked, Event, EventKind, NodeStatus, Run, Turn, Work};
+use fugato_engine::{AgentState, Asked, Event, EventKind, NodeState, NodeStatus, Run, Turn, Work};
 use fugato_model::{Lang, Words, words};
 use row::{Doing, Row, seconds};
 use std::collections::{BTreeMap, HashMap};
@@ -54,7 +54,7 @@ impl Board {
         for node in numbers().filter(is_work) {
             match status(node) {
                 Some(NodeStatus::Running | NodeStatus::Uncertain) => board.node_started(node, run, now),
-                Some(NodeStatus::Done | NodeStatus::Null | NodeStatus::Failed) => board.ended += 1,
+                Some(status) if status.has_ended() || status == NodeStatus::Failed => board.ended += 1,
                 _ => {}
             }
         }
@@ -77,6 +77,7 @@ impl Board {
                 if *then == fugato_engine::AfterFailure::Inline {
                     self.ended = self.ended.saturating_sub(1);
                 }
+                self.scope_ended(*node, run);
             }
             EventKind::AgentStarted { agent, node, .. } => {
                 let shown = run.agent(agent.as_str()).map(|(_, state)| shown(state));
@@ -261,11 +262,28 @@ impl Board {
         let is_inline = run.nodes.get(node as usize).is_some_and(|state| state.inline);
         let doing = if matches!(plan.work, Work::Script { .. }) && !is_inline {
             Doing::Script
+        } else if matches!(plan.work, Work::Phases { .. }) && !is_inline {
+            Doing::Agents
         } else {
             Doing::Starting
         };
         self.names.insert(plan.id.clone(), node);
         self.rows.insert(node, Row::new(&plan.id, doing, now));
+    }
+
+    /// A sub-skill with phases failed: what it had not begun is not done any more, and nobody says so one by one.
+    fn scope_ended(&mut self, call: u32, run: &Run) {
+        if !run.plan_node(call).is_some_and(|plan| matches!(plan.work, Work::Phases { .. })) {
+            return;
+        }
+        let skipped = |node: &u32| {
+            run.nodes.get(*node as usize).is_some_and(|state| state.status == NodeStatus::Skipped)
+        };
+        self.rows.retain(|node, _| !skipped(node));
+        let is_work = |node: &u32| run.plan_node(*node).is_some_and(|plan| !matches!(plan.work, Work::Gate));
+        let ended = |state: &NodeState| state.status.has_ended() || state.status == NodeStatus::Failed;
+        let nodes = (0u32..).zip(&run.nodes).filter(|(node, state)| is_work(node) && ended(state));
+        self.ended = nodes.count();
     }
 
     fn node_ended(&mut self, node: u32) {

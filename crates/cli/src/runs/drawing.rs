@@ -5,8 +5,9 @@ use crate::printer::style;
 use crate::render::Width;
 use crate::render::canvas::{Line, Span, Strokes, strings, width_of};
 use crate::render::layered::{self, Graph, TextBox};
-use fugato_engine::{Plan, PlanNode, Work};
+use fugato_engine::{Phase, Plan, PlanNode, Work};
 use fugato_model::{Lang, words};
+use std::collections::HashMap;
 
 /// For whom a plan is drawn.
 #[derive(Clone, Copy, Debug)]
@@ -27,12 +28,26 @@ enum Detail {
 /// Subagents shown in a box; the outline shows all.
 const SHOWN_IN_BOX: usize = 16;
 
-/// Lines of text; no model is asked.
+/// Lines of text; no model is asked. Sub-skills with phases of their own are pictures of their own, below.
 pub fn draw(plan: &Plan, paper: Paper) -> Vec<String> {
+    let mut lines = level(plan, None, paper);
+    for (number, call) in (0u32..).zip(&plan.nodes) {
+        let Work::Phases { skill, .. } = &call.work else { continue };
+        let (id, skill) = (safe(&call.id), safe(skill));
+        let says = say(paper.lang, &format!("  the phases of {skill}"), &format!("  {skill} 的阶段"));
+        lines.push(String::new());
+        lines.extend(strings(&[cut(vec![Span::new(style::NAME, id), Span::new(style::DIM, says)], paper)]));
+        lines.extend(level(plan, Some(number), paper));
+    }
+    lines
+}
+
+/// The phases of the skill itself, or of one that a node calls.
+fn level(plan: &Plan, within: Option<u32>, paper: Paper) -> Vec<String> {
     let picture = [Detail::OneLine, Detail::Stacked, Detail::Names]
         .into_iter()
-        .find_map(|detail| layered::draw(&graph(plan, paper, detail), paper.width, paper.columns));
-    strings(&picture.unwrap_or_else(|| outline(plan, paper)))
+        .find_map(|detail| layered::draw(&graph(plan, within, paper, detail), paper.width, paper.columns));
+    strings(&picture.unwrap_or_else(|| outline(plan, within, paper)))
 }
 
 /// A skill without phases: one agent reads it.
@@ -51,19 +66,34 @@ pub fn draw_single(paper: Paper) -> Vec<String> {
     strings(&picture.unwrap_or_else(|| vec![cut(vec![Span::plain(&does)], paper)]))
 }
 
-fn graph(plan: &Plan, paper: Paper, detail: Detail) -> Graph {
+fn graph(plan: &Plan, within: Option<u32>, paper: Paper, detail: Detail) -> Graph {
     let by_phase = nodes_by_phase(plan);
-    let boxes = plan.phases.iter().zip(&by_phase).map(|(phase, nodes)| {
-        let mut title = vec![Span::new(style::NAME, &phase.name)];
+    let chosen =
+        || (0u32..).zip(plan.phases.iter().zip(&by_phase)).filter(|(_, (phase, _))| phase.within == within);
+    let numbers: HashMap<u32, usize> = chosen().map(|(number, _)| number).zip(0..).collect();
+    let boxes = chosen().map(|(_, (phase, nodes))| {
+        let mut title = vec![Span::new(style::NAME, own_name(plan, phase))];
         if phase.parallel && nodes.len() > 1 {
             title.push(Span::new(style::DIM, say(paper.lang, " (parallel)", "（并行）")));
         }
         TextBox { title, lines: contents(nodes, paper, detail) }
     });
-    let edges = plan.phases.iter().enumerate().flat_map(|(to, phase)| {
-        phase.depends_on.iter().filter_map(move |from| Some((usize::try_from(*from).ok()?, to)))
+    let edges = chosen().flat_map(|(to, (phase, _))| {
+        let numbers = &numbers;
+        phase.depends_on.iter().filter_map(move |from| Some((*numbers.get(from)?, *numbers.get(&to)?)))
     });
     Graph { boxes: boxes.collect(), edges: edges.collect() }
+}
+
+/// Under the name of its call, a phase is called what its own skill calls it.
+fn own_name<'p>(plan: &Plan, phase: &'p Phase) -> &'p str {
+    let call = phase.within.and_then(|call| plan.nodes.get(call as usize));
+    let own = call.and_then(|call| phase.name.strip_prefix(&call.id)?.strip_prefix('/'));
+    own.unwrap_or(&phase.name)
+}
+
+fn safe(text: &str) -> String {
+    fugato_model::escape_for_terminal(text).into_owned()
 }
 
 fn nodes_by_phase(plan: &Plan) -> Vec<Vec<&PlanNode>> {
@@ -136,10 +166,14 @@ impl Told {
     fn new(node: &PlanNode, paper: Paper) -> Self {
         let Paper { lang, width, .. } = paper;
         let arrow = Strokes::from(width).arrow();
-        let own = node.id.split_once('/').map_or(node.id.as_str(), |(_, own)| own);
+        let own = node.id.rsplit_once('/').map_or(node.id.as_str(), |(_, own)| own);
         let (name, kind, sets) = match &node.work {
             Work::Agent { agent_type, .. } => (own.to_owned(), agent_type.clone(), Vec::new()),
             Work::Script { .. } => (own.to_owned(), "script".to_owned(), Vec::new()),
+            Work::Phases { agent_type, .. } => {
+                let phases = say(lang, "phases, below", "阶段见下");
+                (own.to_owned(), format!("{agent_type} ({phases})"), Vec::new())
+            }
             Work::Inline { sets, .. } => {
                 (say(lang, "in the main conversation", "在主对话中"), "inline".to_owned(), sets.clone())
             }
@@ -155,27 +189,26 @@ impl Told {
         if node.optional {
             marks.push(say(lang, "optional", "可选"));
         }
-        let safe = |text: String| fugato_model::escape_for_terminal(&text).into_owned();
-        Self { name: safe(name), kind: safe(kind), output: safe(output), marks: marks.join(", ") }
+        Self { name: safe(&name), kind: safe(&kind), output: safe(&output), marks: marks.join(", ") }
     }
 }
 
 /// One phase after the other, each with what it waits for.
-fn outline(plan: &Plan, paper: Paper) -> Vec<Line> {
+fn outline(plan: &Plan, within: Option<u32>, paper: Paper) -> Vec<Line> {
     let by_phase = nodes_by_phase(plan);
     let (arrow, bar, last_bar, waits_for) = match Strokes::from(paper.width) {
         Strokes::Lines => ("◀──", "├─ ", "└─ ", "──▶"),
         Strokes::Ascii => ("<--", "|- ", "`- ", "->"),
     };
     let mut lines: Vec<Line> = Vec::new();
-    for (phase, nodes) in plan.phases.iter().zip(&by_phase) {
+    for (phase, nodes) in plan.phases.iter().zip(&by_phase).filter(|(phase, _)| phase.within == within) {
         let waits: Vec<&str> = phase
             .depends_on
             .iter()
             .filter_map(|on| plan.phases.get(*on as usize))
-            .map(|phase| phase.name.as_str())
+            .map(|phase| own_name(plan, phase))
             .collect();
-        let mut head = vec![Span::new(style::NAME, &phase.name)];
+        let mut head = vec![Span::new(style::NAME, own_name(plan, phase))];
         if phase.parallel && nodes.len() > 1 {
             head.push(Span::new(style::DIM, say(paper.lang, " (parallel)", "（并行）")));
         }

@@ -65,7 +65,7 @@ fn prompt_of(node: &PlanNode, known: &BTreeMap<String, Value>) -> Option<String>
             Some(prompt::subagent(&skill, instructions, &filled(args, known), &shown, output.as_ref()))
         }
         Work::Inline { section, .. } => Some(filled(section, known)),
-        Work::Script { .. } | Work::Noop | Work::Gate => None,
+        Work::Script { .. } | Work::Phases { .. } | Work::Noop | Work::Gate => None,
     }
 }
 

@@ -86,15 +86,18 @@ fn variables_table(variables: &[Variable], app: &mut App) -> Result<(), CliError
         Lang::Zh => Table::new(0).header(["变量", "由谁设置", "由谁使用"]),
     };
     let list = |names: &[String]| if names.is_empty() { dash.to_owned() } else { names.join(", ") };
-    for Variable { name, set_by, used_by, value } in variables {
+    for Variable { name, set_by, used_by, value, within } in variables {
+        // Inside of a sub-skill, a name is another variable.
+        let name = within.as_ref().map_or_else(|| name.clone(), |within| format!("{within}: {name}"));
+        let by_call = within.as_ref().filter(|_| set_by.is_empty());
         let set_by = match value {
             Some(value) if set_by.is_empty() => match super::reporter::short(value).as_str() {
                 "" => format!("{given}{empty}"),
                 value => format!("{given}{value}"),
             },
-            _ => list(set_by),
+            _ => by_call.cloned().unwrap_or_else(|| list(set_by)),
         };
-        table.row([Cell::styled(style::BOLD, name), Cell::new(set_by), Cell::new(list(used_by))]);
+        table.row([Cell::styled(style::BOLD, &name), Cell::new(set_by), Cell::new(list(used_by))]);
     }
     table.print(&mut app.out)
 }

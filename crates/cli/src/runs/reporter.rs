@@ -60,8 +60,7 @@ impl Reporter {
         for (plan, state) in run.spec.plan.nodes.iter().zip(&run.nodes) {
             if !matches!(plan.work, Work::Gate) {
                 let phase = reporter.phases.entry(plan.phase).or_default();
-                let has_ended =
-                    matches!(state.status, NodeStatus::Done | NodeStatus::Null | NodeStatus::Failed);
+                let has_ended = state.status.has_ended() || state.status == NodeStatus::Failed;
                 phase.left += usize::from(!has_ended);
                 phase.has_begun |= state.attempt > 0;
             }
@@ -222,7 +221,7 @@ impl Reporter {
             _ => &[],
         };
         for name in plan.output.iter().chain(sets) {
-            let value = run.variables.get(name).unwrap_or(&Value::Null);
+            let value = run.variables_of(node).get(name).unwrap_or(&Value::Null);
             out.aside(&format!("[orchestrator] Set {name}: {}", short(value)));
         }
     }
@@ -296,6 +295,7 @@ fn kind_of(run: &Run, node: u32) -> &'static str {
         Some(Work::Script { .. }) => "script",
         Some(Work::Inline { .. }) => "inline",
         Some(Work::Agent { .. }) => "agent",
+        Some(Work::Phases { .. }) => "phases",
         _ => "",
     }
 }
@@ -306,7 +306,9 @@ fn spawned(run: &Run, node: u32) -> Option<(&str, &str)> {
         return None;
     }
     match run.plan_node(node).map(|plan| &plan.work)? {
-        Work::Agent { skill, agent_type, .. } => Some((skill, agent_type)),
+        Work::Agent { skill, agent_type, .. } | Work::Phases { skill, agent_type, .. } => {
+            Some((skill, agent_type))
+        }
         Work::Script { skill, .. } => Some((skill, "script")),
         _ => None,
     }

@@ -12,7 +12,7 @@ use crate::render::{Cell, Table};
 use crate::status::{Layout, intervention, intervention_line, view_error};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_engine::{AgentView, Asked, Event, EventKind, Outcome as Ended, Run};
+use fugato_engine::{AgentView, Asked, Event, EventKind, NodeStatus, Outcome as Ended, Run};
 use fugato_model::{Exit, Lang, Words, words};
 use fugato_runtime::runs::is_task;
 use fugato_runtime::store::{RunRow, RunStatus};
@@ -171,10 +171,15 @@ pub fn answering(run: &Run, text: &str) -> String {
 pub fn rerun_hint(run: &Run) -> String {
     let id = &run.spec.id;
     let states = run.spec.plan.nodes.iter().zip(&run.nodes);
-    let mut failed = states.filter(|(_, state)| state.status == fugato_engine::NodeStatus::Failed);
-    let unfinished = |(_, state): &(_, &fugato_engine::NodeState)| {
-        !matches!(state.status, fugato_engine::NodeStatus::Done | fugato_engine::NodeStatus::Null)
-    };
+    let failed = (0u32..).zip(states).filter(|(_, (_, state))| state.status == NodeStatus::Failed);
+    // Of a sub-skill with phases, the one inside that failed: the others need not run again.
+    let is_failed =
+        |call: u32| run.nodes.get(call as usize).is_some_and(|state| state.status == NodeStatus::Failed);
+    let ended_the_run = failed.filter(|(node, _)| run.callers(*node).all(is_failed));
+    let mut failed = ended_the_run.map(|(node, both)| (run.callers(node).count(), both)).collect::<Vec<_>>();
+    failed.sort_by_key(|(depth, _)| std::cmp::Reverse(*depth));
+    let mut failed = failed.into_iter().map(|(_, both)| both);
+    let unfinished = |(_, state): &(_, &fugato_engine::NodeState)| !state.status.has_ended();
     let stopped = || run.spec.plan.nodes.iter().zip(&run.nodes).find(unfinished);
     let phase = failed.next().or_else(stopped).map(|(plan, _)| plan.phase);
     match phase.and_then(|phase| run.spec.plan.phases.get(phase as usize)) {

@@ -74,7 +74,7 @@ pub struct HowArgs {
     /// Print each event as one line of JSON
     #[arg(long)]
     pub jsonl: bool,
-    /// With --jsonl: also the text of models as it arrives
+    /// With --jsonl: also the text of models and what scripts write, as it arrives
     #[arg(long, requires = "jsonl")]
     pub stream: bool,
     /// Never ask on the terminal: leave the question open and end

@@ -13,6 +13,9 @@ pub struct Variable {
     /// Nodes; empty for what is known before anything runs.
     pub set_by: Vec<String>,
     pub used_by: Vec<String>,
+    /// The call whose sub-skill it belongs to; `None`: the run's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
     /// Known before anything runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
@@ -21,22 +24,24 @@ pub struct Variable {
 /// What is known at the start first, then in the order of the plan.
 pub fn variables(spec: &RunSpec) -> Vec<Variable> {
     let mut all: Vec<Variable> = Vec::new();
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    let mut entry = |name: &str, all: &mut Vec<Variable>| {
-        *places.entry(name.to_owned()).or_insert_with(|| {
-            all.push(Variable { name: name.to_owned(), ..Variable::default() });
+    let mut places: BTreeMap<(Option<u32>, String), usize> = BTreeMap::new();
+    let mut entry = |within: Option<u32>, name: &str, all: &mut Vec<Variable>| {
+        *places.entry((within, name.to_owned())).or_insert_with(|| {
+            let call = within.and_then(|call| spec.plan.nodes.get(call as usize));
+            let within = call.map(|call| call.id.clone());
+            all.push(Variable { name: name.to_owned(), within, ..Variable::default() });
             all.len() - 1
         })
     };
     for (name, value) in &spec.context {
-        let at = entry(name, &mut all);
+        let at = entry(None, name, &mut all);
         if let Some(variable) = all.get_mut(at) {
             variable.value = Some(value.clone());
         }
     }
     for node in &spec.plan.nodes {
         for name in sets(node) {
-            let at = entry(name, &mut all);
+            let at = entry(spec.plan.call_of(node), name, &mut all);
             if let Some(variable) = all.get_mut(at) {
                 variable.set_by.push(node.id.clone());
             }
@@ -44,7 +49,7 @@ pub fn variables(spec: &RunSpec) -> Vec<Variable> {
     }
     for node in &spec.plan.nodes {
         for name in uses(node) {
-            let at = entry(&name, &mut all);
+            let at = entry(spec.plan.call_of(node), &name, &mut all);
             if let Some(variable) = all.get_mut(at) {
                 variable.used_by.push(node.id.clone());
             }
@@ -73,7 +78,7 @@ fn uses(node: &PlanNode) -> BTreeSet<String> {
             // A sub-skill's text may name the variable it fills: that is not a use.
             names.extend(relevant.iter().filter(|name| node.output.as_ref() != Some(name)).cloned());
         }
-        Work::Script { args, .. } => mentioned(args),
+        Work::Script { args, .. } | Work::Phases { args, .. } => mentioned(args),
         Work::Inline { section, .. } => mentioned(section),
         Work::Noop | Work::Gate => {}
     }

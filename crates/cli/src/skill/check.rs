@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use fugato_model::view::{DiagnosticView, SkillStatus};
 use fugato_model::{Code, Diagnostic, Exit, RelPath, Scope, words};
 use fugato_runtime::agents::{AgentTypes, agent_types};
-use fugato_runtime::{Discovery, ReadPhases, Root, SkillDir, discover_paths, read_phases};
+use fugato_runtime::{Discovery, Inside, ReadPhases, Root, SkillDir, discover_paths, read_phases};
 use fugato_skill::{Installed, Inventory, SkillText, Strictness, check};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -205,7 +205,7 @@ fn phase_problems(skill: &Installed, findings: &Findings, app: &App) -> Vec<Diag
         let same = |old: &Diagnostic| old.code == found.code && old.path == found.path;
         skill.diagnostics.iter().any(|old| same(old) || (is_empty && ignores_phases(old)))
     };
-    read.diagnostics.into_iter().filter(|found| !is_told(found)).collect()
+    read.all_diagnostics(Inside::Parts).into_iter().filter(|found| !is_told(found)).collect()
 }
 
 /// Loading passes over `phases` that are none; running does not.

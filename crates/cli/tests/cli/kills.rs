@@ -29,7 +29,15 @@ phases:
   - name: third
     depends_on: [second]
     subagents:
-      - {skill: _sub/d, type: script, output: D}";
+      - {skill: _sub/inner, type: general-purpose, args: 'c={{C}}', output: D}";
+
+/// A sub-skill with phases of its own.
+const INNER: &str = "name: inner
+description: A part with parts.
+phases:
+  - name: deep
+    subagents:
+      - {skill: _sub/d, type: script, args: '{{ARGUMENTS}}', output: DEEP}";
 
 /// Scripts that may be repeated, and the one that may not.
 const READS: [&str; 4] = ["a", "b", "c", "d"];
@@ -44,21 +52,24 @@ fn project() -> TestEnv {
     for name in READS.into_iter().chain([ONCE]) {
         let (effect, pause) = if name == ONCE { ("once", "0.06") } else { ("read", "0.01") };
         let metadata = format!("metadata:\n  fugato-run: main.sh\n  fugato-effect: {effect}\n");
-        sub(&env, name, &metadata);
+        let part = if name == "d" { "inner/_sub/d" } else { name };
+        sub(&env, part, &metadata);
         let script = format!(
             "#!/bin/sh\nsay() {{ echo \"$1 {name}\" >> '{counter}'; }}\nsleep 60 &\nhelper=$!\nsay began\n\
              sleep {pause}\nsay ended\nkill $helper\necho '{{\"by\": \"{name}\"}}'\n"
         );
-        env.write(format!(".agents/skills/counted/_sub/{name}/main.sh"), script);
+        env.write(format!(".agents/skills/counted/_sub/{part}/main.sh"), script);
     }
+    env.write(".agents/skills/counted/_sub/inner/SKILL.md", format!("---\n{INNER}\n---\nText.\n"));
     sub(&env, "think", "");
     env.write("model.yaml", "- when: {agent: '*'}\n  reply: '{\"thought\": 1}'\n");
     env
 }
 
-fn sub(env: &TestEnv, name: &str, more: &str) {
+fn sub(env: &TestEnv, path: &str, more: &str) {
+    let name = path.rsplit('/').next().unwrap();
     let text = format!("---\nname: {name}\ndescription: A part.\n{more}---\nDo it.\n");
-    env.write(format!(".agents/skills/counted/_sub/{name}/SKILL.md"), text);
+    env.write(format!(".agents/skills/counted/_sub/{path}/SKILL.md"), text);
 }
 
 struct Dice(u64);

@@ -444,3 +444,120 @@ fn copy(from: &Path, to: &Path) {
         }
     }
 }
+
+/// `outer` calls `outer/_sub/brief`, which has phases of its own.
+fn with_inner_phases(env: &TestEnv) {
+    let calls = "  - name: gather\n    subagents:\n      - {skill: _sub/brief, type: general-purpose, args: 'about {{ARGUMENTS}}', output: BRIEF}\n  - name: report\n    depends_on: [gather]\n    subagents:\n      - {skill: _sub/say, type: script, args: '{{BRIEF.args}}', output: REPORT}\n";
+    skill(env, "outer", calls, "# x\n");
+    let inner = "  - name: collect\n    subagents:\n      - {skill: _sub/fetch, type: script, args: 'x={{ARGUMENTS}}', output: FACTS}\n  - name: sum\n    depends_on: [collect]\n    subagents:\n      - {skill: _sub/sum, type: script, args: '{{FACTS.args}}', output: SUMMARY}\n";
+    skill(env, "outer/_sub/brief", inner, "# brief\n");
+    script(env, "outer/_sub/brief/_sub/fetch", "cat");
+    script(env, "outer/_sub/brief/_sub/sum", "cat");
+    script(env, "outer/_sub/say", "cat");
+    env.write("model.yaml", "- when: {agent: '*'}\n  reply: no\n");
+}
+
+#[test]
+fn a_sub_skill_with_phases_runs_as_a_graph_of_its_own() {
+    let env = env();
+    with_inner_phases(&env);
+    let plan = env.run(["plan", "outer", "tea"]).exits(0);
+    plan.says(&[
+        "brief  general-purpose (phases, below)",
+        "gather/brief  the phases of _sub/brief",
+        "collect",
+    ]);
+    let ran = env.run(["run", "outer", "tea", "--model", "script:model.yaml", "--json"]).exits(0).json();
+    assert_eq!(ran["variables"]["BRIEF"]["args"], "x=about tea");
+    assert_eq!(ran["variables"]["REPORT"]["args"], "x=about tea");
+    assert_eq!(ran["variables"]["REPORT"]["context"]["ARGUMENTS"], "tea");
+    assert_eq!(ran["variables"].get("FACTS"), None, "inside is inside");
+    assert_eq!(node(&ran, "gather/brief/sum/sum")["status"], "done");
+    let first = newest(&env);
+    env.run(["trace", &first]).exits(0).says(&["gather/brief/collect/fetch"]);
+    let exported = env.run(["runs", "show", &first]).exits(0);
+    exported.says(&["gather/brief/collect/fetch", "gather/brief/sum/sum"]);
+    // From inside: what was before it is not run again, what waits for the call is.
+    let again = env.run(["rerun", &first, "--from", "gather/brief/sum", "--model", "script:model.yaml"]);
+    again.exits(0).says(&["1 of 4 nodes keep their results, 3 run"]);
+    let started: Vec<Value> = events(&env, &newest(&env), "node.started")
+        .iter()
+        .map(|event| event["kind"]["node"].clone())
+        .collect();
+    let number = |id: &str| {
+        let nodes = events(&env, &first, "run.created")[0]["kind"]["spec"]["plan"]["nodes"].clone();
+        json!(nodes.as_array().unwrap().iter().position(|node| node["id"] == id).unwrap())
+    };
+    assert_eq!(started, ["gather/brief", "gather/brief/sum/sum", "report/say"].map(number));
+}
+
+#[test]
+fn the_failure_of_an_inner_phase_is_told_with_its_place_and_goes_on_from_there() {
+    let env = env();
+    with_inner_phases(&env);
+    script(&env, "outer/_sub/brief/_sub/sum", "echo broken >&2; exit 3");
+    let ran = env.run(["run", "outer", "tea", "--model", "script:model.yaml"]).exits(1);
+    ran.says(&["`gather/brief/sum/sum`: the script", "broken", "--from gather/brief/sum"]);
+    script(&env, "outer/_sub/brief/_sub/sum", "cat");
+    let id = newest(&env);
+    let again =
+        env.run(["rerun", &id, "--from", "gather/brief/sum", "--model", "script:model.yaml"]).exits(0);
+    again.says(&["1 of 4 nodes keep their results"]);
+}
+
+#[test]
+fn problems_of_inner_phases_are_all_told_before_anything_runs() {
+    let env = env();
+    with_inner_phases(&env);
+    let inner = "  - name: collect\n    subagents:\n      - {skill: _sub/gone, type: script, args: 'x={{NOBODY}}', output: FACTS}\n";
+    skill(&env, "outer/_sub/brief", inner, "# brief\n");
+    let ran = run(&env, "outer").exits(1);
+    ran.says(&["_sub/brief/SKILL.md:7", "F0807", "F0809", "NOBODY"]);
+    env.run(["skill", "check"]).exits(1).says(&["outer/_sub/brief/SKILL.md:7", "F0809"]);
+    // Ways that multiply: ten calls of a skill that calls ten times a skill with ten phases.
+    let calls = "      - {skill: many, type: explore}\n".repeat(10);
+    skill(&env, "outer", &format!("  - name: a\n    subagents:\n{calls}"), "# x\n");
+    let calls = "      - {skill: few, type: explore}\n".repeat(10);
+    skill(&env, "many", &format!("  - name: a\n    subagents:\n{calls}"), "# x\n");
+    let phases: String = (0..10).map(|at| format!("  - {{name: p{at}, inline: true}}\n")).collect();
+    skill(&env, "few", &phases, "# x\n");
+    run(&env, "outer").exits(1).says(&["F0812", "more than 500 phases"]);
+}
+
+#[test]
+fn what_a_script_writes_is_streamed_while_it_runs() {
+    let env = env();
+    skill(
+        &env,
+        "speaks",
+        "  - name: a\n    subagents:\n      - {skill: _sub/say, type: script, output: X}\n",
+        "# x\n",
+    );
+    // It ends only when what it wrote before has been seen.
+    script(
+        &env,
+        "speaks/_sub/say",
+        "echo working >&2\nwhile [ ! -e seen.txt ]; do sleep 0.02; done\necho done",
+    );
+    env.write("model.yaml", "- when: {agent: '*'}\n  reply: no\n");
+    let mut child = env
+        .command()
+        .args(["run", "speaks", "--model", "script:model.yaml", "--jsonl", "--stream"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+    let mut live = Vec::new();
+    for line in lines.map_while(Result::ok) {
+        let line: Value = serde_json::from_str(&line).unwrap();
+        if line["type"] == "live" {
+            assert_eq!(line["agent"], "a/say");
+            live.push(line["text"].as_str().unwrap().to_owned());
+            env.write("seen.txt", "");
+        }
+    }
+    assert!(child.wait().unwrap().success());
+    assert_eq!(live.concat(), "working\ndone\n");
+    assert_eq!(events(&env, &newest(&env), "node.completed").len(), 1, "live text is no event");
+}

@@ -43,6 +43,9 @@ pub fn restart(recorder: &mut Recorder<'_>, target: &Target) -> Result<(), Refus
         recorder.emit(EventKind::AgentStopped { agent, verdict: Verdict::Cancelled });
         recorder.emit(EventKind::DirectiveApplied { generation, agent });
     }
+    if let Some(scope) = recorder.run.called_by(node) {
+        crate::driver::stop_agents(recorder, scope);
+    }
     recorder.emit(EventKind::NodeRestarted { node });
     Ok(())
 }

@@ -1,10 +1,9 @@
 //! A skill with phases: nodes start as soon as what they wait for has ended. No waves, no barriers but the declared ones.
 
-use super::delegation;
-use super::single::MAIN;
+use super::{calls, delegation};
 use crate::bridge;
 use crate::decide::Recorder;
-use crate::event::{AfterFailure, AgentPath, EventKind, Outcome, Verdict};
+use crate::event::{AfterFailure, AgentPath, EffectClass, EventKind, Outcome, Verdict};
 use crate::input::Completion;
 use crate::plan::{Access, PlanNode, Work};
 use crate::run::Run;
@@ -24,16 +23,31 @@ pub fn advance(recorder: &mut Recorder<'_>) -> bool {
     if run.held || run.busy() >= run.spec.limits.concurrent {
         return false;
     }
-    let main_is_free = run.agent(MAIN).is_none_or(|(_, main)| !main.is_live());
-    let inline = run.ready_inline.first().copied().filter(|_| main_is_free);
+    let inline = first_inline(run);
     let Some(node) = run.ready.first().copied().into_iter().chain(inline).min() else { return false };
     start(recorder, node);
     true
 }
 
+/// The first inline node whose conversation is free. One look for each conversation that somebody waits for.
+fn first_inline(run: &Run) -> Option<u32> {
+    let mut found: Option<u32> = None;
+    let mut from = (0, 0);
+    while let Some(&(place, node)) = run.ready_inline.range(from..).next() {
+        let main_is_free = run.agent(&calls::main_of(run, node)).is_none_or(|(_, main)| !main.is_live());
+        if main_is_free && found.is_none_or(|found| node < found) {
+            found = Some(node);
+        }
+        from = (place + 1, 0);
+    }
+    found
+}
+
 /// The value of the last node of the plan that has an output: what a person most likely wants to see.
 pub fn last_output(run: &Run) -> Option<Value> {
-    let named = run.spec.plan.nodes.iter().rev().filter_map(|node| node.output.as_ref());
+    let plan = &run.spec.plan;
+    let own = plan.nodes.iter().rev().filter(|node| plan.call_of(node).is_none());
+    let named = own.filter_map(|node| node.output.as_ref());
     named.filter_map(|name| run.variables.get(name)).find(|value| !value.is_null()).cloned()
 }
 
@@ -45,15 +59,15 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
     let (attempt, is_inline) = (state.attempt + 1, state.inline);
     let is_fallback = is_inline && !matches!(plan.work, Work::Inline { .. });
     // The main agent may do without what the subagent could not: that is what a fallback is for.
-    if !is_fallback && let Some(missing) = unmet(recorder, plan) {
+    if !is_fallback && let Some(missing) = unmet(recorder, node, plan) {
         return fail(recorder, node, missing, Fallback::Allowed);
     }
     match &plan.work {
-        Work::Agent { .. } | Work::Script { .. } if is_fallback => {
+        Work::Agent { .. } | Work::Script { .. } | Work::Phases { .. } if is_fallback => {
             inline_fallback(recorder, node, attempt, plan);
         }
         Work::Agent { agent_type, access, skill, instructions, args, relevant, model, .. } => {
-            let (args, warnings) = match bridge::render(args, &recorder.run.variables) {
+            let (args, warnings) = match bridge::render(args, recorder.run.variables_of(node)) {
                 Ok(rendered) => rendered,
                 Err(error) => return fail(recorder, node, error, Fallback::Allowed),
             };
@@ -62,7 +76,7 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
                 instructions,
                 &args,
                 relevant,
-                &recorder.run.variables,
+                recorder.run.variables_of(node),
                 plan.output.as_deref(),
             );
             prompt.push_str(&so_far(recorder.run, &plan.id, attempt));
@@ -73,7 +87,7 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
                 agent: agent_path(&plan.id, attempt),
                 node: Some(node),
                 agent_type: agent_type.clone(),
-                access: *access,
+                access: recorder.run.access_of(node).unwrap_or(*access),
                 model: model.clone().unwrap_or_else(|| delegation::model(kind, &spec.model)),
                 system: delegation::system_of(kind, &spec.catalog),
                 prompt,
@@ -81,12 +95,21 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
             });
         }
         Work::Script { .. } => start_script(recorder, node, attempt),
-        Work::Inline { section, sets } => match bridge::render(section, &recorder.run.variables) {
+        Work::Phases { args, .. } => match bridge::render(args, recorder.run.variables_of(node)) {
+            Ok((args, warnings)) => {
+                let arguments = Some(calls::variables(recorder.run, node, args));
+                recorder.emit(EventKind::NodeStarted { node, attempt, arguments });
+                warn(recorder, node, warnings);
+            }
+            Err(error) => fail(recorder, node, error, Fallback::Allowed),
+        },
+        Work::Inline { section, sets } => match bridge::render(section, recorder.run.variables_of(node)) {
             Ok((section, warnings)) => {
                 let prompt = bridge::inline_prompt(section, sets);
                 recorder.emit(EventKind::NodeStarted { node, attempt, arguments: None });
                 warn(recorder, node, warnings);
-                in_main(recorder, node, Access::ReadWrite, prompt);
+                let access = recorder.run.access_of(node).unwrap_or(Access::ReadOnly);
+                in_main(recorder, node, access, prompt);
             }
             Err(error) => fail(recorder, node, error, Fallback::No),
         },
@@ -97,7 +120,7 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
 }
 
 /// A further attempt is another agent: `setup/get-config.2`.
-fn agent_path(id: &str, attempt: u32) -> AgentPath {
+pub(super) fn agent_path(id: &str, attempt: u32) -> AgentPath {
     if attempt > 1 { AgentPath::new(&format!("{id}.{attempt}")) } else { AgentPath::new(id) }
 }
 
@@ -117,12 +140,13 @@ fn start_script(recorder: &mut Recorder<'_>, node: u32, attempt: u32) {
     else {
         return;
     };
-    match bridge::render(args, &recorder.run.variables) {
+    match bridge::render(args, recorder.run.variables_of(node)) {
         Ok((args, warnings)) => {
             // Not every variable: the context of each script stands in the log, which must not grow with their square.
             let built_in = VarName::BUILT_IN.into_iter();
             let names = built_in.chain(relevant.iter().map(String::as_str));
-            let known = names.filter_map(|name| Some((name, recorder.run.variables.get(name)?)));
+            let variables = recorder.run.variables_of(node);
+            let known = names.filter_map(|name| Some((name, variables.get(name)?)));
             let context: serde_json::Map<String, Value> =
                 known.map(|(name, value)| (name.to_owned(), value.clone())).collect();
             let arguments = Some(json!({"args": args, "context": context}));
@@ -136,32 +160,35 @@ fn start_script(recorder: &mut Recorder<'_>, node: u32, attempt: u32) {
 /// The sub-skill in the main conversation, with the rights of its declared type.
 fn inline_fallback(recorder: &mut Recorder<'_>, node: u32, attempt: u32, plan: &PlanNode) {
     let (Work::Agent { skill, instructions, args, relevant, .. }
-    | Work::Script { skill, instructions, args, relevant, .. }) = &plan.work
+    | Work::Script { skill, instructions, args, relevant, .. }
+    | Work::Phases { skill, instructions, args, relevant, .. }) = &plan.work
     else {
         return;
     };
-    match bridge::render(args, &recorder.run.variables) {
+    match bridge::render(args, recorder.run.variables_of(node)) {
         Ok((args, warnings)) => {
-            let variables = &recorder.run.variables;
+            let variables = recorder.run.variables_of(node);
             let output = plan.output.as_deref();
             let prompt = bridge::subagent_prompt(skill, instructions, &args, relevant, variables, output);
             recorder.emit(EventKind::NodeStarted { node, attempt, arguments: None });
             warn(recorder, node, warnings);
-            in_main(recorder, node, plan.access(), prompt);
+            let access = recorder.run.access_of(node).unwrap_or(Access::ReadOnly);
+            in_main(recorder, node, access, prompt);
         }
         Err(error) => fail(recorder, node, error, Fallback::No),
     }
 }
 
 fn in_main(recorder: &mut Recorder<'_>, node: u32, access: Access, prompt: String) {
-    match recorder.run.agent(MAIN).map(|(at, _)| at) {
+    let main = calls::main_of(recorder.run, node);
+    match recorder.run.agent(&main).map(|(at, _)| at) {
         Some(agent) => {
             recorder.emit(EventKind::AgentContinued { agent, node: Some(node), prompt, delegated: None });
         }
         None => {
             let spec = recorder.run.spec.clone();
             recorder.emit(EventKind::AgentStarted {
-                agent: AgentPath::new(MAIN),
+                agent: AgentPath::new(&main),
                 node: Some(node),
                 agent_type: "general-purpose".into(),
                 access,
@@ -190,11 +217,31 @@ pub fn node_ended(recorder: &mut Recorder<'_>, node: u32, completion: Completion
             finish(recorder, node, result);
         }
         Completion::ScriptFailed { message } => fail(recorder, node, message, Fallback::Allowed),
+        Completion::ScriptCutShort { message } => cut_short(recorder, node, message),
         Completion::Answered { .. }
         | Completion::ModelFailed { .. }
         | Completion::Recalled { .. }
         | Completion::Tool { .. } => {}
     }
+}
+
+/// A failure, but of what may happen once only some may have happened: nothing does it once more unasked, neither a
+/// fallback of its own nor one of whoever called it. A person is not asked: `optional` says what its failure means.
+fn cut_short(recorder: &mut Recorder<'_>, node: u32, message: Words) {
+    let class = recorder.run.plan_node(node).and_then(|plan| match &plan.work {
+        Work::Script { class, .. } => Some(*class),
+        _ => None,
+    });
+    if class != Some(EffectClass::Once) {
+        return fail(recorder, node, message, Fallback::Allowed);
+    }
+    let Words { en, zh } = message;
+    recorder.emit(EventKind::NodeUncertain { node });
+    give_up(
+        recorder,
+        node,
+        words!("{en}; it may or may not have taken effect", "{zh}；可能已经生效，也可能没有"),
+    );
 }
 
 /// The agent of a node ended.
@@ -237,9 +284,9 @@ pub fn problem(run: &Run, node: u32, verdict: &Verdict) -> Option<String> {
     result.err().filter(|unusable| unusable.can_be_repaired).map(|unusable| unusable.message.en)
 }
 
-fn schema(plan: Option<&PlanNode>) -> Option<&Value> {
+pub(super) fn schema(plan: Option<&PlanNode>) -> Option<&Value> {
     match plan.map(|plan| &plan.work) {
-        Some(Work::Agent { schema, .. }) => schema.as_ref(),
+        Some(Work::Agent { schema, .. } | Work::Phases { schema, .. }) => schema.as_ref(),
         _ => None,
     }
 }
@@ -250,7 +297,7 @@ fn warn(recorder: &mut Recorder<'_>, node: u32, warnings: Vec<Words>) {
     }
 }
 
-fn finish(recorder: &mut Recorder<'_>, node: u32, result: Result<(Value, Vec<Words>), Words>) {
+pub(super) fn finish(recorder: &mut Recorder<'_>, node: u32, result: Result<(Value, Vec<Words>), Words>) {
     match result {
         Ok((value, warnings)) => recorder.emit(EventKind::NodeCompleted { node, value, warnings }),
         Err(message) => fail(recorder, node, message, Fallback::Allowed),
@@ -263,17 +310,18 @@ pub fn give_up(recorder: &mut Recorder<'_>, node: u32, message: Words) {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fallback {
+pub(super) enum Fallback {
     Allowed,
     /// It was cancelled, it already ran inline, or it may have happened.
     No,
 }
 
 /// The fixed order: fallback, optional, abort.
-fn fail(recorder: &mut Recorder<'_>, node: u32, message: Words, fallback: Fallback) {
+pub(super) fn fail(recorder: &mut Recorder<'_>, node: u32, message: Words, fallback: Fallback) {
     let Some(plan) = recorder.run.plan_node(node) else { return };
     // Only a sub-skill has a text that can be followed inline.
-    let wants_inline = plan.fallback_inline && matches!(plan.work, Work::Agent { .. } | Work::Script { .. });
+    let has_text = matches!(plan.work, Work::Agent { .. } | Work::Script { .. } | Work::Phases { .. });
+    let wants_inline = plan.fallback_inline && has_text;
     let optional = plan.optional;
     // What may have happened is not done again by falling back.
     let no_again = recorder.run.node(node).is_some_and(|state| state.inline || state.had_uncertain_effect);
@@ -286,10 +334,11 @@ fn fail(recorder: &mut Recorder<'_>, node: u32, message: Words, fallback: Fallba
 }
 
 /// A required variable that is missing or null.
-fn unmet(recorder: &Recorder<'_>, plan: &PlanNode) -> Option<Words> {
+fn unmet(recorder: &Recorder<'_>, node: u32, plan: &PlanNode) -> Option<Words> {
+    let variables = recorder.run.variables_of(node);
     for required in &plan.requires {
         let name = &required.name;
-        match recorder.run.variables.get(name) {
+        match variables.get(name) {
             None => return Some(words!("required variable `{name}` is not set", "所需变量 `{name}` 未设置")),
             Some(Value::Null) if !required.may_be_null => {
                 return Some(words!("required variable `{name}` is null", "所需变量 `{name}` 为空"));

@@ -2,10 +2,12 @@
 //! ended, an agent ended, and (through these) a person answered. The graph and the single agent are two drivers of the
 //! same machine; delegation, loop and SOP sessions and the modes are further ones.
 
+mod calls;
 mod delegation;
 mod graph;
 mod single;
 
+pub(crate) use calls::stop_agents;
 pub(crate) use delegation::stop_children;
 pub(crate) use graph::{give_up, node_ended};
 
@@ -23,6 +25,10 @@ pub fn advance(recorder: &mut Recorder<'_>) {
         if let Some(reason) = recorder.run.aborting.clone() {
             abort(recorder, reason);
             return;
+        }
+        // Before anybody inside is asked for another step.
+        if calls::settle(recorder) {
+            continue;
         }
         let has_room = recorder.run.busy() < recorder.run.spec.limits.concurrent;
         let returning = recorder.run.returning.first().copied().filter(|_| has_room);

@@ -6,7 +6,6 @@ use crate::context::{self, ContextSize};
 use crate::effect::{Effect, EffectKey};
 use crate::event::{CallRef, EventKind, Purpose, Used};
 use crate::limits::{Reserve, Spent};
-use crate::plan::PlanNode;
 use fugato_model::chat::{Message, Usage};
 use std::sync::Arc;
 
@@ -74,7 +73,7 @@ impl Run {
                 self.delegated(*agent, *delegated);
                 self.want_back(*agent);
                 // A fallback in the main conversation has the rights of its own type, not those of the phase before it.
-                let access = node.and_then(|node| self.plan_node(node)).map(PlanNode::access);
+                let access = node.and_then(|node| self.access_of(node));
                 let is_held = self.held;
                 self.with_agent(*agent, |state| {
                     if state.turn == Turn::Stopped {
@@ -123,6 +122,7 @@ impl Run {
                 });
                 self.end_share(*agent);
                 let agent = *agent;
+                self.doubt_calls_of(agent);
                 self.drop_effects(|key| match key {
                     EffectKey::Model { agent: a, .. }
                     | EffectKey::Tool { agent: a, .. }

@@ -5,7 +5,7 @@ use crate::agent::WaitsFor;
 use crate::agent_type::{AgentType, Rights};
 use crate::event::{AgentPath, CallRef, Delegated};
 use crate::limits::Reserve;
-use crate::plan::Access;
+use crate::plan::{Access, Work};
 use crate::tools;
 use fugato_model::chat::{ToolCall, Usage};
 use std::sync::Arc;
@@ -152,10 +152,20 @@ impl Run {
         if self.spec.types.is_empty() {
             return None;
         }
-        if node.is_some() {
-            // Phases have kinds of their own only where the plan names one; they delegate to nobody.
-            let kind = self.spec.types.get(name)?;
-            return Some(Arc::new(Rights::of_master(tools::names(), access, 0).narrowed(kind)));
+        if let Some(node) = node {
+            // Phases have kinds of their own only where the plan names one; they delegate to nobody. Who called the
+            // sub-skill they belong to had a kind too.
+            let callers = self.callers(node).filter_map(|call| self.plan_node(call)).filter_map(|call| {
+                match &call.work {
+                    Work::Phases { agent_type, .. } => Some(agent_type.as_str()),
+                    _ => None,
+                }
+            });
+            let names = std::iter::once(name).chain(callers);
+            let mut kinds = names.filter_map(|name| self.spec.types.get(name)).peekable();
+            kinds.peek()?;
+            let all = Rights::of_master(tools::names(), access, 0);
+            return Some(Arc::new(kinds.fold(all, |rights, kind| rights.narrowed(kind))));
         }
         let Some(parent) = parent.and_then(|parent| self.agents.get(parent as usize)) else {
             return Some(Arc::new(Rights::of_master(tools::names(), access, self.spec.limits.depth)));

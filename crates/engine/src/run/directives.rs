@@ -70,8 +70,7 @@ impl Run {
             return;
         }
         self.held_nodes.insert(node);
-        self.ready.remove(&node);
-        self.ready_inline.remove(&node);
+        self.no_longer_ready(node);
     }
 
     fn let_go(&mut self, node: u32) {

@@ -42,6 +42,19 @@ impl Run {
         }
     }
 
+    /// An agent is stopped while a once-only call of it is under way: nobody knows whether it happened.
+    pub(super) fn doubt_calls_of(&mut self, agent: u32) {
+        let of_agent = EffectKey::Tool { agent, step: 0, index: 0 }..=EffectKey::Tool {
+            agent,
+            step: u32::MAX,
+            index: u32::MAX,
+        };
+        let once = |effect: &Effect| matches!(effect, Effect::RunTool { class: EffectClass::Once, .. });
+        if self.wanted.range(of_agent).any(|(_, effect)| once(effect)) {
+            self.doubt(self.agents.get(agent as usize).and_then(|state| state.node));
+        }
+    }
+
     /// Once-only effects that were under way: after a crash nobody knows whether they happened.
     pub(crate) fn uncertain(&self) -> Vec<EffectKey> {
         let once = |effect: &Effect| {

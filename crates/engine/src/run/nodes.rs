@@ -24,6 +24,7 @@ impl Run {
             EventKind::NodeFailed { node, message, then } => self.node_failed(*node, message, *then),
             EventKind::NodeRestarted { node } => {
                 self.leave_work(*node);
+                self.close_scope(*node);
                 self.make_ready(*node);
             }
             EventKind::NodeUncertain { node } => {
@@ -37,16 +38,20 @@ impl Run {
     }
 
     /// What a rerun brought along has ended before anything starts.
-    pub(super) fn take_over(&mut self) {
+    pub(super) fn take_over(&mut self, nodes: &[u32]) {
         let spec = self.spec.clone();
         if spec.reused.is_empty() {
             return;
         }
-        for (at, node) in (0u32..).zip(&spec.plan.nodes) {
-            match spec.reused.get(&node.id) {
-                Some(Reused { status: ReusedStatus::Done, value }) => self.node_completed(at, value),
-                Some(Reused { status: ReusedStatus::Null, .. }) => self.node_is_null(at),
-                None => {}
+        for at in nodes {
+            let Some(reused) = spec.plan.nodes.get(*at as usize).and_then(|node| spec.reused.get(&node.id))
+            else {
+                continue;
+            };
+            self.take_over_scope(*at);
+            match reused {
+                Reused { status: ReusedStatus::Done, value } => self.node_completed(*at, value),
+                Reused { status: ReusedStatus::Null, .. } => self.node_is_null(*at),
             }
         }
     }
@@ -61,17 +66,19 @@ impl Run {
     }
 
     pub(super) fn node_started(&mut self, node: u32, attempt: u32, arguments: Option<&Value>) {
-        self.ready.remove(&node);
-        self.ready_inline.remove(&node);
+        self.no_longer_ready(node);
         if self.node(node).is_some_and(|state| state.status == NodeStatus::Uncertain) {
             self.waiting = self.waiting.saturating_sub(1);
             self.working = self.working.saturating_sub(1);
         }
-        self.working += 1;
         let Some(state) = self.nodes.get_mut(node as usize) else { return };
         state.status = NodeStatus::Running;
         state.attempt = attempt;
         let is_inline = state.inline;
+        if self.is_call(node) {
+            return self.open_scope(node, arguments);
+        }
+        self.working += 1;
         let effect = match self.plan_node(node).map(|node| (&node.work, &node.id)) {
             Some((Work::Noop, _)) => Effect::Noop,
             Some((Work::Script { skill, dir, entry, class, .. }, id)) if !is_inline => Effect::RunScript {
@@ -94,8 +101,9 @@ impl Run {
             _ => (plan.output.clone(), Vec::new()),
         };
         if let Some(output) = output {
-            self.variables.insert(output, value.clone());
+            self.set_variable(node, output, value.clone());
         }
+        self.member_gave(node, value);
         // An inline phase sets its variables from an object by name; a single variable takes the value whole.
         let single = sets.len() == 1;
         for name in sets {
@@ -104,7 +112,7 @@ impl Run {
                 continue;
             }
             let taken = part.or_else(|| single.then(|| value.clone())).unwrap_or(Value::Null);
-            self.variables.insert(name, taken);
+            self.set_variable(node, name, taken);
         }
         self.end_node(node, NodeStatus::Done);
     }
@@ -113,11 +121,12 @@ impl Run {
         if let Some(state) = self.nodes.get_mut(node as usize) {
             state.message = Some(message.clone());
         }
+        self.close_scope(node);
         match then {
             AfterFailure::Inline => {
                 self.leave_work(node);
                 // It may have failed before it started.
-                self.ready.remove(&node);
+                self.no_longer_ready(node);
                 if let Some(state) = self.nodes.get_mut(node as usize) {
                     state.inline = true;
                 }
@@ -126,24 +135,27 @@ impl Run {
             AfterFailure::Null => self.node_is_null(node),
             AfterFailure::Abort => {
                 self.leave_work(node);
-                self.ready.remove(&node);
-                self.ready_inline.remove(&node);
+                self.no_longer_ready(node);
                 self.set_status(node, NodeStatus::Failed);
-                self.aborting.get_or_insert_with(|| message.clone());
+                if !self.member_failed(node) {
+                    self.aborting.get_or_insert_with(|| message.clone());
+                }
             }
         }
     }
 
     pub(super) fn node_is_null(&mut self, node: u32) {
         if let Some(output) = self.plan_node(node).and_then(|plan| plan.output.clone()) {
-            self.variables.insert(output, Value::Null);
+            self.set_variable(node, output, Value::Null);
         }
+        self.member_gave(node, &Value::Null);
         self.end_node(node, NodeStatus::Null);
     }
 
     /// A node that was at work is so no more.
     pub(super) fn leave_work(&mut self, node: u32) {
         match self.node(node).map(|state| state.status) {
+            Some(NodeStatus::Running) if self.is_call(node) => {}
             Some(NodeStatus::Running) => self.working = self.working.saturating_sub(1),
             Some(NodeStatus::Uncertain) => {
                 self.working = self.working.saturating_sub(1);
@@ -156,13 +168,14 @@ impl Run {
 
     pub(super) fn end_node(&mut self, node: u32, status: NodeStatus) {
         self.leave_work(node);
-        self.ready.remove(&node);
-        self.ready_inline.remove(&node);
+        self.no_longer_ready(node);
+        self.close_scope(node);
         self.set_status(node, status);
         // Joints end with what they wait for; a work list, because a chain of them must not grow the stack.
         let mut ended = vec![node];
         while let Some(node) = ended.pop() {
             self.unended = self.unended.saturating_sub(1);
+            self.member_ended(node);
             // By number, because what follows changes the run; a copy per node would cost more than all the rest.
             let next = |run: &Self, at: usize| run.dependents.get(node as usize)?.get(at).copied();
             for at in 0.. {
@@ -187,13 +200,32 @@ impl Run {
             self.end_node(node, NodeStatus::Done);
             return;
         }
+        let place = self.conversation_of(node);
         let Some(state) = self.nodes.get_mut(node as usize) else { return };
         state.status = NodeStatus::Ready;
         if self.held_nodes.contains(&node) {
             return;
         }
-        let set = if state.inline { &mut self.ready_inline } else { &mut self.ready };
-        set.insert(node);
+        if state.inline {
+            self.ready_inline.insert((place, node));
+        } else {
+            self.ready.insert(node);
+        }
+    }
+
+    pub(super) fn no_longer_ready(&mut self, node: u32) {
+        self.ready.remove(&node);
+        self.ready_inline.remove(&(self.conversation_of(node), node));
+    }
+
+    /// Whose main conversation an inline node is for: 0 is the run's.
+    pub(crate) fn conversation_of(&self, node: u32) -> u32 {
+        self.scope_of(node).map_or(0, |scope| scope + 1)
+    }
+
+    /// Is its work that of others? Its fallback is its own.
+    pub(crate) fn is_call(&self, node: u32) -> bool {
+        self.called_by(node).is_some() && self.node(node).is_some_and(|state| !state.inline)
     }
 
     pub(super) fn warn(&mut self, node: u32, warnings: &[Words]) {
@@ -202,9 +234,14 @@ impl Run {
         }
     }
 
+    /// Also of whatever it is a part of.
     pub(super) fn doubt(&mut self, node: Option<u32>) {
-        if let Some(state) = node.and_then(|node| self.nodes.get_mut(node as usize)) {
-            state.had_uncertain_effect = true;
+        let Some(node) = node else { return };
+        let callers: Vec<u32> = self.callers(node).collect();
+        for node in std::iter::once(node).chain(callers) {
+            if let Some(state) = self.nodes.get_mut(node as usize) {
+                state.had_uncertain_effect = true;
+            }
         }
     }
 

@@ -51,8 +51,8 @@ impl Run {
                 let value = asked.wants.answer_type.read(answer, &asked.options);
                 let value = value.unwrap_or_else(|_| Value::String(answer.to_owned()));
                 let told = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                if let Some(name) = asked.wants.variable.clone() {
-                    self.variables.insert(name, value);
+                if let Some((name, node)) = asked.wants.variable.clone().zip(asked.node) {
+                    self.set_variable(node, name, value);
                 }
                 self.with_agent(agent, |state| state.result(index, told, false));
             }

@@ -16,6 +16,9 @@ use serde_json::value::RawValue;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
+/// The role of a node whose work is a sub-skill with phases.
+const PHASES: &str = "phases";
+
 /// A file that grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Log {
@@ -132,6 +135,7 @@ impl Fold {
                     continue;
                 }
                 Work::Agent { agent_type, skill, .. } => (agent_type.as_str(), skill.clone(), true),
+                Work::Phases { skill, .. } => (PHASES, skill.clone(), true),
                 Work::Script { skill, entry, .. } => ("script", format!("{skill}/{entry}"), true),
                 Work::Inline { .. } => ("inline", node.id.clone(), true),
                 Work::Noop => ("noop", String::new(), false),
@@ -146,6 +150,22 @@ impl Fold {
                 }
             });
             self.nodes.push(Some(record));
+        }
+    }
+
+    /// A sub-skill with phases failed: what was left of it is not done any more.
+    fn end_inside(&mut self, call: u32, now: i64) {
+        let call = self.nodes.get(call as usize).copied().flatten();
+        let call = call.and_then(|record| self.records.get(record as usize));
+        let Some(call) = call.filter(|call| &*call.role == PHASES) else { return };
+        let inside = format!("{}/", call.id);
+        for at in 0..u32::try_from(self.records.len()).unwrap_or(u32::MAX) {
+            let record = self.records.get(at as usize);
+            if record.is_some_and(|record| {
+                record.id.starts_with(&inside) && matches!(record.stage, Stage::Pending | Stage::Working)
+            }) {
+                self.with(at, |record| record.end(Stage::Cancelled, now));
+            }
         }
     }
 
@@ -188,12 +208,15 @@ impl Fold {
                 let stage = if warnings.is_empty() { Stage::Done } else { Stage::Concerns };
                 self.with_node(*node, |record| record.end(stage, now));
             }
-            EventKind::NodeFailed { node, then, .. } => self.with_node(*node, |record| match then {
-                AfterFailure::Inline => record.stage = Stage::Pending,
-                // Who was cancelled did not fail by itself.
-                AfterFailure::Null | AfterFailure::Abort if record.stage == Stage::Cancelled => {}
-                AfterFailure::Null | AfterFailure::Abort => record.end(Stage::Failed, now),
-            }),
+            EventKind::NodeFailed { node, then, .. } => {
+                self.with_node(*node, |record| match then {
+                    AfterFailure::Inline => record.stage = Stage::Pending,
+                    // Who was cancelled did not fail by itself.
+                    AfterFailure::Null | AfterFailure::Abort if record.stage == Stage::Cancelled => {}
+                    AfterFailure::Null | AfterFailure::Abort => record.end(Stage::Failed, now),
+                });
+                self.end_inside(*node, now);
+            }
             EventKind::AgentQueued { agent, .. } => {
                 // It is there before it works: whoever looks sees that it waits.
                 if !self.by_id.contains_key(&agent.0) {

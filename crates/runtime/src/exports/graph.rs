@@ -21,8 +21,9 @@ fn direct(plan: &Plan) -> Option<Edges<'_>> {
     let mut behind: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     let mut count = 0;
     let mut edges = Edges::new();
-    for node in plan.nodes.iter().filter(|node| !is_joint(&node.work)) {
-        let mut waits = BTreeSet::new();
+    let mut inside = inside(plan);
+    for (number, node) in (0u32..).zip(&plan.nodes).filter(|(_, node)| !is_joint(&node.work)) {
+        let mut waits = inside.remove(&number).unwrap_or_default();
         for after in &node.after {
             if joint(plan, *after) {
                 if !behind.contains_key(after) {
@@ -45,6 +46,20 @@ fn direct(plan: &Plan) -> Option<Edges<'_>> {
         }
     }
     Some(edges)
+}
+
+/// The nodes of each sub-skill that has phases: whoever called it waits for them.
+fn inside(plan: &Plan) -> BTreeMap<u32, BTreeSet<u32>> {
+    let mut inside: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    if plan.phases.iter().all(|phase| phase.within.is_none()) {
+        return inside;
+    }
+    for (number, node) in (0u32..).zip(&plan.nodes).filter(|(_, node)| !is_joint(&node.work)) {
+        if let Some(call) = plan.call_of(node) {
+            inside.entry(call).or_default().insert(number);
+        }
+    }
+    inside
 }
 
 /// The nodes with work that a joint waits for, through other joints.

@@ -109,6 +109,42 @@ async fn exchange(
     reader.run(response, out).await
 }
 
+/// Reads a body that is there already, in these pieces, as the network would have brought it.
+pub(super) fn read_body<'b>(
+    provider: &str,
+    limits: &CallLimits,
+    outgoing: Outgoing,
+    chunks: impl IntoIterator<Item = &'b [u8]>,
+    out: &mut Collector<'_>,
+) -> Result<(), ModelError> {
+    let mut reader =
+        Reader { provider, limits, frames: Frames::new(outgoing.framing), decoder: outgoing.decoder };
+    let (mut seen, mut sniffed, mut finished) = (0_usize, false, false);
+    let mut ready = Vec::new();
+    for chunk in chunks {
+        seen = seen.saturating_add(chunk.len());
+        if seen > limits.body_bytes {
+            return if finished { Ok(()) } else { Err(too_large(provider, limits.body_bytes)) };
+        }
+        if !sniffed && let Some(first) = chunk.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            sniffed = true;
+            if reader.frames.is_foreign(*first) {
+                let words =
+                    words!("`{provider}` answered with something else", "`{provider}` 返回了其他内容");
+                return Err(ModelError::new(ModelFault::Transient, words));
+            }
+        }
+        match reader.feed(chunk, &mut ready, out)? {
+            Some(Flow::End) => return Ok(()),
+            Some(Flow::Finished) => finished = true,
+            Some(Flow::More | Flow::Unknown) | None => {}
+        }
+    }
+    reader.frames.finish(&mut ready).map_err(|_| not_utf8(provider))?;
+    finished |= !matches!(reader.take(&mut ready, out)?, Flow::More | Flow::Unknown);
+    if finished { Ok(()) } else { Err(cut(provider, seen)) }
+}
+
 struct Reader<'a> {
     provider: &'a str,
     limits: &'a CallLimits,
@@ -144,11 +180,8 @@ impl Reader<'_> {
                     return Err(not_a_stream(self.provider, self.limits, response, chunk.to_vec()).await);
                 }
             }
-            self.frames.push(&chunk, &mut ready).map_err(|_| not_utf8(self.provider))?;
-            if ready.is_empty() {
-                continue;
-            }
-            match self.take(&mut ready, out)? {
+            let Some(flow) = self.feed(&chunk, &mut ready, out)? else { continue };
+            match flow {
                 Flow::End => {
                     // The end of the body is here already or comes at once. Reading it lets the connection be used
                     // again, which is worth more than this wait: a new one costs two or three round trips.
@@ -160,6 +193,22 @@ impl Reader<'_> {
             }
             deadline = Instant::now() + if finished { AFTERWARDS } else { self.limits.idle };
         }
+    }
+
+    /// Reads one chunk; `None`: no frame has become whole. What stands before broken bytes still counts, wherever the
+    /// network happened to cut: an end marker is the end.
+    fn feed(
+        &mut self,
+        chunk: &[u8],
+        ready: &mut Vec<RawFrame>,
+        out: &mut Collector<'_>,
+    ) -> Result<Option<Flow>, ModelError> {
+        let pushed = self.frames.push(chunk, ready).map_err(|_| not_utf8(self.provider));
+        let flow = if ready.is_empty() { None } else { Some(self.take(ready, out)?) };
+        if flow != Some(Flow::End) {
+            pushed?;
+        }
+        Ok(flow)
     }
 
     /// Reads the frames that are whole, up to the end marker.

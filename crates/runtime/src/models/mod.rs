@@ -6,6 +6,7 @@
 
 mod action;
 mod anthropic;
+mod body;
 mod built_in;
 mod chat;
 mod choice;
@@ -44,6 +45,7 @@ mod test_server;
 #[cfg(test)]
 mod wire_tests;
 
+pub use body::answer_of_body;
 pub(crate) use built_in::takes_a_key;
 pub use choice::{Chosen, KeyReport, NoModel, ProviderReport, Why};
 pub use collect::{AnswerShape, Delta, shape_of};

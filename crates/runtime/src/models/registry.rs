@@ -354,7 +354,11 @@ impl Endpoint {
     }
 
     /// The end of a call: an answer, or the error with what had arrived.
-    fn finish(&self, done: Result<(), ModelError>, out: &mut Collector<'_>) -> Result<Answer, ModelError> {
+    pub(super) fn finish(
+        &self,
+        done: Result<(), ModelError>,
+        out: &mut Collector<'_>,
+    ) -> Result<Answer, ModelError> {
         self.unknown_frames.fetch_add(out.unknown_frames, Ordering::Relaxed);
         self.replaced_ids.fetch_add(out.replaced_ids, Ordering::Relaxed);
         done.and_then(|()| out.finish()).map_err(|error| out.attach(error))

@@ -53,9 +53,9 @@ impl Walk<'_> {
             let names = self.way.iter().skip(at).map(|(_, name)| name.clone()).chain(back);
             return Leads::Back(names.collect());
         }
-        let named = self.named_by(found);
-        if named.is_empty() || self.ended.contains(&here) {
-            return if named.is_empty() { Leads::Nowhere } else { Leads::On };
+        let Some(named) = self.named_by(found) else { return Leads::Nowhere };
+        if self.ended.contains(&here) {
+            return Leads::On;
         }
         self.way.push((here.clone(), path.to_string()));
         if self.way.len() > MAX_DEPTH {
@@ -63,7 +63,7 @@ impl Walk<'_> {
         }
         let Ok(dir) = SkillDir::open(&found.dir) else { return Leads::Nowhere };
         for next in &named {
-            // What is missing there is that skill's own problem: here it runs without its phases.
+            // What is missing there is told when its own phases are read.
             let Ok(Some(found)) = find(&dir, next, self.installed) else { continue };
             match self.visit(next, &found) {
                 Leads::Nowhere | Leads::On => {}
@@ -75,8 +75,8 @@ impl Walk<'_> {
         Leads::On
     }
 
-    fn named_by(&self, found: &FoundSkill) -> Vec<RelPath> {
-        let Ok(dir) = SkillDir::open(&found.dir) else { return Vec::new() };
+    fn named_by(&self, found: &FoundSkill) -> Option<Vec<RelPath>> {
+        let dir = SkillDir::open(&found.dir).ok()?;
         let side = side_file(&dir, &found.text).ok().flatten();
         let side_file = side.as_ref().map(|(file, text)| (file.as_str(), text.as_str()));
         named_skills(Source { path: found.file.as_str(), text: &found.text, side_file })

@@ -37,7 +37,13 @@ pub(super) fn pin(plan: &mut Plan, started: &Started) -> BTreeMap<String, Arc<Ag
         return pinned;
     }
     for node in &mut plan.nodes {
-        let Work::Agent { agent_type, access, model, .. } = &mut node.work else { continue };
+        let mut no_model = None;
+        let (agent_type, access, model) = match &mut node.work {
+            Work::Agent { agent_type, access, model, .. } => (agent_type, access, model),
+            // Those inside have models of their own.
+            Work::Phases { agent_type, access, .. } => (agent_type, access, &mut no_model),
+            _ => continue,
+        };
         let name = agent_type.to_lowercase();
         let Some(kind) = own.iter().find(|kind| kind.name.to_lowercase() == name) else { continue };
         agent_type.clone_from(&kind.name);

@@ -368,9 +368,17 @@ impl World {
             ));
         }
         let context = self.context(&script.node, Access::ReadWrite);
-        let _ = live.send(Notice::Live { agent: script.node.clone(), text: String::new() });
-        match tools::script::run(&script.dir, &entry, &script.arguments, &context, token).await {
+        let mut tell = |text: &str| {
+            let _ = live.send(Notice::Live { agent: script.node.clone(), text: text.to_owned() });
+        };
+        // A sign of life before the first word.
+        tell("");
+        let (dir, arguments) = (&script.dir, &script.arguments);
+        match tools::script::run_heard(dir, &entry, arguments, &context, token, &mut tell).await {
             Ok(stdout) => Completion::Script { stdout },
+            Err(failure) if failure.was_cut_short() => {
+                Completion::ScriptCutShort { message: failure.words() }
+            }
             Err(failure) => failed(failure.words()),
         }
     }

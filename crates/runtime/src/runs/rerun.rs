@@ -130,7 +130,9 @@ fn take_over(again: &mut Again, old: &RunSpec, from: &str, rerun: &Rerun<'_>) ->
     spec.context.extend(rerun.sets.clone());
     spec.reused = spec.plan.unaffected(&nodes, results(rerun.events));
     for (name, value) in &rerun.sets {
-        for node in spec.plan.nodes.iter().filter(|node| node.sets().contains(&name.as_str())) {
+        // A variable of a sub-skill is another one, however it is called.
+        let own = spec.plan.nodes.iter().filter(|node| spec.plan.call_of(node).is_none());
+        for node in own.filter(|node| node.sets().contains(&name.as_str())) {
             let Some(reused) = spec.reused.get_mut(&node.id) else { continue };
             if node.output.as_ref() == Some(name) {
                 reused.value = value.clone();
@@ -155,7 +157,8 @@ impl Again {
     fn note_overwritten(&mut self, sets: &BTreeMap<String, Value>) {
         for name in sets.keys() {
             let writes = |node: &&PlanNode| {
-                node.sets().contains(&name.as_str()) && !self.spec.reused.contains_key(&node.id)
+                let is_own = self.spec.plan.call_of(node).is_none();
+                is_own && node.sets().contains(&name.as_str()) && !self.spec.reused.contains_key(&node.id)
             };
             if let Some(node) = self.spec.plan.nodes.iter().find(writes) {
                 self.overwritten.push((name.clone(), node.id.clone()));

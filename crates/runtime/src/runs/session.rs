@@ -615,8 +615,8 @@ fn broken(key: EffectKey) -> Performed {
         }
         EffectKey::Tool { .. } => Completion::Tool { content: message.into(), is_error: true, used: None },
         EffectKey::Recall { .. } => Completion::Recalled { messages: Vec::new() },
-        EffectKey::Node { .. } => Completion::ScriptFailed {
-            message: words!("{message}", "fugato 内部出错；无法确定该操作是否已生效"),
+        EffectKey::Node { .. } => Completion::ScriptCutShort {
+            message: words!("fugato failed inside while doing this", "执行时 fugato 内部出错"),
         },
     };
     Performed { key, completion: Some(completion) }

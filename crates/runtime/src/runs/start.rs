@@ -2,18 +2,18 @@
 
 use super::kinds;
 use super::moment::Moment;
-use crate::{FileError, FoundSkill, Origin, SkillDir, read_phases};
+use crate::{FileError, FoundSkill, Inside, Origin, ReadPhases, SkillDir, read_phases};
 use fugato_engine::permission::Permissions;
-use fugato_engine::planner::{self, SubSkillFacts};
+use fugato_engine::planner::{self, SubPhases, SubSkillFacts};
 use fugato_engine::{
     AgentType, EffectClass, Executor, GuideFacts, Limits, Plan, Rate, RunSpec, Setting, SkillPin, Work,
     delegation_guide,
 };
-use fugato_model::{Diagnostic, Digest, RelPath, Words, words};
+use fugato_model::{Code, Diagnostic, Digest, RelPath, Words, words};
 use fugato_skill::phases::prompt;
 use fugato_skill::{Installed, Inventory, SkillText, dates, digest_bytes, read_frontmatter};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -70,19 +70,22 @@ pub fn plan_run(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Di
         &|name| kinds::named(&started.types, name).is_some(),
         &show,
     );
-    if read.diagnostics.iter().any(Diagnostic::is_error) {
-        return Err(StartError::Invalid(read.diagnostics));
+    let diagnostics = read.all_diagnostics(Inside::Everything);
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(StartError::Invalid(diagnostics));
     }
-    let text = read.skill_text;
+    let text = read.skill_text.clone();
     let (mut plan, nulls, single, debug) = match &read.phased {
         Some(phased) => {
-            let facts = |path: &RelPath| read.sub_skills.get(path).map(facts).unwrap_or_default();
-            let (plan, nulls) = planner::plan(phased, &text, &facts);
+            let parts = parts(&read, Way::Beneath, &mut HashMap::new());
+            let facts = |path: &RelPath| parts.get(path).cloned().unwrap_or_default();
+            let planned = planner::plan(phased, &text, &facts);
+            let (plan, nulls) =
+                planned.map_err(|limit| StartError::Invalid(vec![too_large(limit, &show(&file))]))?;
             (plan, nulls, None, phased.debug)
         }
         None => (Plan::default(), BTreeMap::new(), Some(prompt::body(&text).trim().to_owned()), false),
     };
-    let diagnostics = read.diagnostics;
     let digests: BTreeMap<String, Digest> = read
         .sub_skills
         .iter()
@@ -176,7 +179,57 @@ pub(super) fn context_of(started: &Started, moment: &Moment) -> BTreeMap<String,
     context
 }
 
-fn facts(sub: &FoundSkill) -> SubSkillFacts {
+/// All levels together have a limit, too.
+fn too_large(limit: planner::TooLarge, path: &str) -> Diagnostic {
+    let planner::TooLarge { limit, of } = limit;
+    let (en, zh) = match of {
+        planner::Counted::Phases => ("phases", "阶段"),
+        planner::Counted::Subagents => ("subagents", "子代理"),
+    };
+    let message = words!(
+        "with those of its sub-skills there are more than {limit} {en}",
+        "连同子技能的在内，{zh}超过 {limit} 个"
+    );
+    let hint = words!("call fewer sub-skills that have phases", "减少带有阶段的子技能");
+    Diagnostic::error(Code::F0812, path, message).field("phases").hint(hint)
+}
+
+/// How a sub-skill's directory is found from the run's own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Way {
+    /// Every skill on the way is a part of the one before.
+    Beneath,
+    Elsewhere,
+}
+
+/// What the planner must know of everything these phases name, level by level. Each skill is looked at once for each way
+/// it can be found, however often it is named.
+fn parts(
+    read: &ReadPhases,
+    way: Way,
+    known: &mut HashMap<(*const ReadPhases, Way), Arc<SubPhases>>,
+) -> BTreeMap<RelPath, SubSkillFacts> {
+    let mut parts = BTreeMap::new();
+    for (path, sub) in &read.sub_skills {
+        let mut facts = facts(sub, way);
+        let below = if facts.dir.is_none() { Way::Beneath } else { Way::Elsewhere };
+        if let Some(inner) = read.inner.get(path)
+            && let Some(phased) = &inner.phased
+        {
+            let key = (Arc::as_ptr(inner), below);
+            if !known.contains_key(&key) {
+                let parts = self::parts(inner, below, known);
+                let (phased, text) = (phased.clone(), inner.skill_text.clone());
+                known.insert(key, Arc::new(SubPhases { phased, text, parts }));
+            }
+            facts.phases = known.get(&key).cloned();
+        }
+        parts.insert(path.clone(), facts);
+    }
+    parts
+}
+
+fn facts(sub: &FoundSkill, way: Way) -> SubSkillFacts {
     let reading_text = SkillText { dir_name: "", path: sub.file.as_str(), bytes: sub.text.as_bytes() };
     let metadata = read_frontmatter(reading_text).ok();
     let field = |key: &str| {
@@ -190,12 +243,13 @@ fn facts(sub: &FoundSkill) -> SubSkillFacts {
     };
     // A part is found again through the skill it belongs to, wherever that is then; a path that names the file itself is
     // no directory to start from.
-    let own_dir = sub.origin == Origin::Installed || sub.names_a_file;
+    let own_dir = sub.origin == Origin::Installed || sub.names_a_file || way == Way::Elsewhere;
     SubSkillFacts {
         instructions: prompt::body(&sub.text).trim().to_owned(),
         dir: own_dir.then(|| sub.dir.display().to_string()),
         entry: field("fugato-run"),
         class,
+        phases: None,
     }
 }
 

@@ -84,7 +84,12 @@ impl Bed {
             },
             title: "bed".into(),
             plan: Plan {
-                phases: vec![Phase { name: "p".into(), parallel: true, depends_on: Vec::new() }],
+                phases: vec![Phase {
+                    name: "p".into(),
+                    parallel: true,
+                    depends_on: Vec::new(),
+                    within: None,
+                }],
                 nodes,
             },
             context: BTreeMap::from([("TODAY".to_owned(), "2026-02-14".into())]),

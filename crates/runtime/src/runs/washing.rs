@@ -77,7 +77,9 @@ fn completion(redactor: &Redactor, completion: &mut Completion) {
         Completion::ModelFailed { message, .. } => text(redactor, message),
         Completion::Tool { content, .. } => text(redactor, content),
         Completion::Script { stdout } => text(redactor, stdout),
-        Completion::ScriptFailed { message } => words(redactor, message),
+        Completion::ScriptFailed { message } | Completion::ScriptCutShort { message } => {
+            words(redactor, message);
+        }
         _ => {}
     }
 }

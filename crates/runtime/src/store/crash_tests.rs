@@ -128,7 +128,7 @@ fn killed_processes_lose_nothing_they_were_promised() {
     assert!(checked.values().all(|last| *last > 1), "nothing was written: {checked:?}");
 }
 
-fn verify_events(reader: &Reader, run: &str, from: u64, last: u64) {
+pub(super) fn verify_events(reader: &Reader, run: &str, from: u64, last: u64) {
     let mut expected = from;
     for event in reader.events(run, from, u64::MAX).unwrap() {
         let (seq, event) = event.unwrap();

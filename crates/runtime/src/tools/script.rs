@@ -1,8 +1,9 @@
 //! Scripts of skills: a program instead of a model. Arguments go in as JSON, text comes out.
 
+use super::text::Decoder;
 use super::{CancelToken, ToolContext};
 use crate::beneath::{READ, open_beneath};
-use crate::process::{self, End, Spec};
+use crate::process::{self, End, Spec, Stream};
 use fugato_model::{Code, RelPath, Words, words};
 use rustix::fd::AsFd as _;
 use rustix::fs::{FileType, fstat};
@@ -56,6 +57,15 @@ impl ScriptFailure {
             Self::Failed { .. } => Some(Code::F0903),
             Self::TimedOut { .. } | Self::OutputLimit { .. } | Self::Overrun { .. } => Some(Code::F0904),
             Self::Cancelled => None,
+        }
+    }
+
+    /// It was ended before it could say how far it had come: some of its work may have been done.
+    pub fn was_cut_short(&self) -> bool {
+        match self {
+            Self::TimedOut { .. } | Self::OutputLimit { .. } | Self::Overrun { .. } => true,
+            Self::Failed { end, .. } => matches!(end, BadEnd::Signalled(_)),
+            Self::Entry(_) | Self::CouldNotStart(_) | Self::Cancelled => false,
         }
     }
 
@@ -113,6 +123,18 @@ pub async fn run(
     context: &ToolContext,
     cancel: CancelToken,
 ) -> Result<String, ScriptFailure> {
+    run_heard(dir, entry, arguments, context, cancel, &mut |_| {}).await
+}
+
+/// The same, for somebody who hears what it writes as it writes it: both streams, up to [`HEARD_BYTES`].
+pub async fn run_heard(
+    dir: &Path,
+    entry: &RelPath,
+    arguments: &Value,
+    context: &ToolContext,
+    cancel: CancelToken,
+    on_text: &mut (dyn FnMut(&str) + Send),
+) -> Result<String, ScriptFailure> {
     let (program, args) = invocation(dir, entry)?;
     let cwd = context.roots.first().map_or(dir, |root| root.as_path());
     let mut spec = Spec::new(program, cwd);
@@ -120,7 +142,9 @@ pub async fn run(
     spec.stdin = Some(arguments.to_string().into_bytes());
     spec.env.push((SKILL_DIR.into(), absolute(dir)));
     let spec = context.confined_with(spec, &[dir]).map_err(ScriptFailure::CouldNotStart)?;
-    let finished = process::run(spec, cancel, &mut |_, _| {}).await;
+    let mut heard = Heard::new(on_text);
+    let finished = process::run(spec, cancel, &mut |stream, bytes| heard.bytes(stream, bytes)).await;
+    heard.finish();
     let failed =
         |end| ScriptFailure::Failed { entry: entry.clone(), end, last_line: last_line(&finished.stderr) };
     match finished.end {
@@ -139,6 +163,47 @@ pub async fn run(
         }
         End::Cancelled => Err(ScriptFailure::Cancelled),
         End::CouldNotStart(words) => Err(ScriptFailure::CouldNotStart(words)),
+    }
+}
+
+/// Of one script. Nobody reads more while it runs; what it gives is kept whole elsewhere, and the queue to whoever
+/// watches must not hold a flood.
+const HEARD_BYTES: usize = 256 * 1024;
+
+/// Passes on what a program writes, as text, until it is too much.
+struct Heard<'t> {
+    on_text: &'t mut (dyn FnMut(&str) + Send),
+    out: Decoder,
+    err: Decoder,
+    left: usize,
+}
+
+impl<'t> Heard<'t> {
+    fn new(on_text: &'t mut (dyn FnMut(&str) + Send)) -> Self {
+        Self { on_text, out: Decoder::default(), err: Decoder::default(), left: HEARD_BYTES }
+    }
+
+    fn bytes(&mut self, stream: Stream, bytes: &[u8]) {
+        if self.left == 0 {
+            return;
+        }
+        let fits = bytes.get(..self.left).unwrap_or(bytes);
+        let decoder = match stream {
+            Stream::Out => &mut self.out,
+            Stream::Err => &mut self.err,
+        };
+        decoder.push(fits, &mut *self.on_text);
+        self.left -= fits.len();
+        if self.left == 0 {
+            (self.on_text)("\n[more is not shown while it runs]\n");
+        }
+    }
+
+    fn finish(&mut self) {
+        if self.left > 0 {
+            self.out.finish(&mut *self.on_text);
+            self.err.finish(&mut *self.on_text);
+        }
     }
 }
 

@@ -190,17 +190,22 @@ pub fn read_knowing(
 }
 
 /// The sub-skills that the phases of a skill name, each once: enough to see where they lead, however broken the rest is.
-pub fn named_skills(source: Source<'_>) -> Vec<RelPath> {
+/// `None`: it has no phases.
+pub fn named_skills(source: Source<'_>) -> Option<Vec<RelPath>> {
     let text = SkillText { dir_name: "", path: source.path, bytes: source.text.as_bytes() };
     let skill = File { path: source.path, text: source.text };
-    let Ok(document) = document::open(text) else { return Vec::new() };
-    let Ok(located) = locate::locate(&document, skill, source.side_file) else { return Vec::new() };
+    let document = document::open(text).ok()?;
+    let located = match locate::locate(&document, skill, source.side_file) {
+        Ok(located) => located,
+        // Phases that cannot be read are phases: whoever reads them tells why.
+        Err(diagnostics) => return diagnostics.iter().any(Diagnostic::is_error).then(Vec::new),
+    };
     let mut report = Report::new(located.file, skill);
     let phases = parse::phases(&located.list, &mut report, &|_| true).unwrap_or_default();
     let mut seen = HashSet::new();
     let enabled = phases.into_iter().filter(|phase| phase.enabled);
     let named = enabled.flat_map(|phase| phase.subagents).map(|subagent| subagent.skill);
-    named.filter(|skill| seen.insert(skill.clone())).collect()
+    Some(named.filter(|skill| seen.insert(skill.clone())).collect())
 }
 
 impl Phased {

@@ -50,8 +50,8 @@ pub(super) fn check(
                     {
                         no_entry_point(subagent, path, &why, report);
                     }
-                    if matches!(found, SubSkill::Phased { .. }) {
-                        nested(subagent, report);
+                    if matches!(found, SubSkill::Phased { .. }) && subagent.agent_type == AgentType::Script {
+                        passed_over(subagent, report);
                     }
                 }
                 SubSkill::Missing { looked_at, nearest } => missing(subagent, looked_at, nearest, report),
@@ -121,16 +121,17 @@ fn drawn(names: &[String]) -> String {
     names.iter().map(|name| shorten(name)).collect::<Vec<_>>().join(" ──→ ")
 }
 
-fn nested(subagent: &Subagent, report: &mut Report<'_>) {
+/// A script is its program.
+fn passed_over(subagent: &Subagent, report: &mut Report<'_>) {
     let place = subagent.place;
     report.warning(Code::F0807, |file| {
         let path = shorten(subagent.skill.as_str());
         let message = words!(
-            "`{path}` has phases of its own; here it runs as one agent, without them",
-            "`{path}` 有自己的阶段；在这里作为一个代理运行，不执行那些阶段"
+            "`{path}` has phases of its own; with `type: script` its program runs, and not they",
+            "`{path}` 有自己的阶段；`type: script` 只运行它的程序，不执行那些阶段"
         );
-        let hint = words!("move its phases into this skill", "把它的阶段移到本技能");
-        file.warning(Code::F0807, place, message).field("skill").hint(hint)
+        let hint = words!("type: general-purpose", "type: general-purpose");
+        file.warning(Code::F0807, place, message).field("type").hint(hint)
     });
 }
 

@@ -19,7 +19,10 @@ fn files(path: &RelPath) -> SubSkill {
             SubSkill::Recursive { names: ["daily", "_sub/loop", "daily"].map(Into::into).to_vec() }
         }
         "_sub/deep" => SubSkill::TooDeep { names: vec!["x".into(); 9] },
-        "_sub/phased" => SubSkill::Phased { path: "daily/_sub/phased/SKILL.md".into(), text: String::new() },
+        "_sub/phased" => SubSkill::Phased {
+            path: "daily/_sub/phased/SKILL.md".into(),
+            text: "---\nmetadata:\n  fugato-run: scripts/a.sh\n---\n".into(),
+        },
         "_sub/link" => SubSkill::Unusable {
             path: "daily/_sub/link".into(),
             why: words!("link leads outside of the skill", "链接指向技能目录之外"),
@@ -220,7 +223,9 @@ fn ph7_sub_skills_are_inside_and_there() {
     assert!(hint(&missing).starts_with("did you mean `_sub/note`?"), "{}", hint(&missing));
     one(&with("_sub/loop"), Code::F0807, true, 7, "leads back to itself: daily ──→ _sub/loop ──→ daily");
     one(&with("_sub/deep"), Code::F0807, true, 7, "9 deep");
-    one(&with("_sub/phased"), Code::F0807, false, 7, "without them");
+    clean(&with("_sub/phased"));
+    let program = with("_sub/phased").replace("explore", "script");
+    one(&program, Code::F0807, false, 7, "its program runs");
     one(&with("_sub/link"), Code::F0807, true, 7, "outside of the skill");
     one(&with("self"), Code::F0807, true, 7, "this skill itself");
     one("  - name: a\n    subagents:\n      - type: explore\n", Code::F0807, true, 7, "no `skill`");

@@ -31,7 +31,7 @@ fn agent() -> Work {
 }
 
 fn phase(name: &str, parallel: bool, depends_on: &[u32]) -> Phase {
-    Phase { name: name.into(), parallel, depends_on: depends_on.to_vec() }
+    Phase { name: name.into(), parallel, depends_on: depends_on.to_vec(), within: None }
 }
 
 fn seed() -> Plan {

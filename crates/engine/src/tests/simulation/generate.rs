@@ -43,7 +43,7 @@ impl Dice {
 pub fn spec(dice: &mut Dice) -> RunSpec {
     let single = dice.one_in(4);
     let types = if single && !dice.one_in(4) { types() } else { BTreeMap::new() };
-    let nodes = if single { Vec::new() } else { nodes(dice) };
+    let plan = if single { Plan::default() } else { plan(dice) };
     let limits = Limits {
         concurrent: 1 + u32::try_from(dice.below(4)).unwrap(),
         steps: 2 + u32::try_from(dice.below(6)).unwrap(),
@@ -57,10 +57,7 @@ pub fn spec(dice: &mut Dice) -> RunSpec {
         id: "run_simulated".into(),
         skill: SkillPin { name: "s".into(), dir: "/s".into(), digest: None },
         title: "t".into(),
-        plan: Plan {
-            phases: vec![Phase { name: "p".into(), parallel: true, depends_on: Vec::new() }],
-            nodes,
-        },
+        plan,
         single: single.then(|| "Do it.".to_owned()),
         types,
         context: BTreeMap::from([("ARGUMENTS".to_owned(), json!("today"))]),
@@ -81,28 +78,55 @@ fn types() -> BTreeMap<String, Arc<AgentType>> {
     all.into_iter().map(|kind| (kind.name.clone(), Arc::new(kind))).collect()
 }
 
-fn nodes(dice: &mut Dice) -> Vec<PlanNode> {
-    let count = 1 + dice.below(8);
-    let mut nodes: Vec<PlanNode> = Vec::new();
+/// A graph, some of whose nodes are graphs.
+fn plan(dice: &mut Dice) -> Plan {
+    let mut plan = Plan::default();
+    level(&mut plan, None, dice);
+    let mut at = 0;
+    while at < plan.nodes.len() {
+        if matches!(plan.nodes[at].work, Work::Phases { .. }) {
+            level(&mut plan, Some(u32::try_from(at).unwrap()), dice);
+        }
+        at += 1;
+    }
+    plan.check().unwrap();
+    plan
+}
+
+/// Nodes of one level: two phases at most, because the last one gives a sub-skill's result.
+fn level(plan: &mut Plan, within: Option<u32>, dice: &mut Dice) {
+    let first_phase = u32::try_from(plan.phases.len()).unwrap();
+    let prefix = within.map_or(String::new(), |call| format!("{}/", plan.nodes[call as usize].id));
+    let phases = 1 + u32::try_from(dice.below(2)).unwrap();
+    for number in 0..phases {
+        let depends_on = if number == 0 { Vec::new() } else { vec![first_phase] };
+        plan.phases.push(Phase { name: format!("{prefix}p{number}"), parallel: true, depends_on, within });
+    }
+    let depth = prefix.matches('/').count();
+    let first = plan.nodes.len();
+    let count = 1 + dice.below(if within.is_none() { 8 } else { 4 });
+    let nodes = &mut plan.nodes;
+    let mut level: Vec<String> = Vec::new();
     for at in 0..count {
         let mut after: Vec<u32> = Vec::new();
         for _ in 0..dice.below(3).min(at) {
-            after.push(u32::try_from(dice.below(at)).unwrap());
+            after.push(u32::try_from(first + dice.below(at)).unwrap());
         }
         after.sort_unstable();
         after.dedup();
-        let work = work(dice);
+        let work = if depth < 3 && nodes.len() < 40 && dice.one_in(6) { call(dice) } else { work(dice) };
         let output = (!matches!(work, Work::Gate | Work::Noop)).then(|| format!("V{at}"));
-        let known = nodes.iter().filter_map(|node: &PlanNode| node.output.clone()).collect::<Vec<_>>();
+        let known = &level;
         let requires = match known.is_empty() || !dice.one_in(6) {
             true => Vec::new(),
             false => {
-                vec![Requirement { name: dice.pick(&known).clone(), may_be_null: dice.one_in(2) }]
+                vec![Requirement { name: dice.pick(known).clone(), may_be_null: dice.one_in(2) }]
             }
         };
+        level.extend(output.clone());
         nodes.push(PlanNode {
-            id: format!("n{at}"),
-            phase: 0,
+            id: format!("{prefix}n{at}"),
+            phase: first_phase + u32::try_from(at % phases as usize).unwrap(),
             after,
             work,
             output,
@@ -112,7 +136,21 @@ fn nodes(dice: &mut Dice) -> Vec<PlanNode> {
             on_error: None,
         });
     }
-    nodes
+}
+
+/// A sub-skill with phases of its own.
+fn call(dice: &mut Dice) -> Work {
+    let template = |text: &str| fugato_skill::interpolate::Template::parse(text, 0).unwrap();
+    Work::Phases {
+        agent_type: "explore".into(),
+        access: *dice.pick(&[Access::ReadOnly, Access::ReadWrite]),
+        skill: "s".into(),
+        instructions: "do".into(),
+        args: template(if dice.one_in(12) { "{{NOBODY.x}}" } else { "inside {{ARGUMENTS}}" }),
+        relevant: Vec::new(),
+        schema: None,
+        nulls: if dice.one_in(2) { vec!["OFF".into()] } else { Vec::new() },
+    }
 }
 
 fn work(dice: &mut Dice) -> Work {
@@ -161,6 +199,9 @@ pub fn completion(effect: &Effect, calm: bool, dice: &mut Dice) -> Completion {
         }
         Effect::RunScript { .. } if !calm && dice.one_in(5) => {
             Completion::ScriptFailed { message: words!("no", "否") }
+        }
+        Effect::RunScript { .. } if !calm && dice.one_in(10) => {
+            Completion::ScriptCutShort { message: words!("too long", "超时") }
         }
         Effect::RunScript { .. } if !calm && dice.one_in(8) => {
             Completion::Script { stdout: "{\"success\": false, \"message\": \"no\"}".into() }
@@ -227,7 +268,10 @@ fn answered(message: Message, stop: StopReason) -> Completion {
 /// What people and other programs say, sensible or not.
 pub fn input(run: &Run, dice: &mut Dice) -> Input {
     let target = |dice: &mut Dice| match (dice.below(5), run.agents.len()) {
-        (0, _) => Target::Agent(AgentPath::new("ghost")),
+        (0, _) => match run.spec.plan.nodes.len() {
+            0 => Target::Agent(AgentPath::new("ghost")),
+            nodes => Target::Agent(AgentPath::new(&run.spec.plan.nodes[dice.below(nodes)].id)),
+        },
         (1 | 2, _) | (_, 0) => Target::All,
         (_, agents) => Target::Agent(run.agents[dice.below(agents)].path.clone()),
     };

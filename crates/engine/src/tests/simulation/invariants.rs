@@ -29,6 +29,11 @@ pub fn check(run: &Run, shadow: &Run, under_way: &BTreeMap<EffectKey, Effect>) {
     let sub: BTreeSet<u32> = wanted.iter().filter_map(|key| child_of(run, *key)).collect();
     assert!(sub.len() <= limit, "{} subagents at work, {limit} allowed: {wanted:?}", sub.len());
     for (at, state) in (0u32..).zip(&run.agents).filter(|(_, state)| state.is_live()) {
+        let calls = state.node.into_iter().flat_map(|node| run.callers(node));
+        for call in calls {
+            let may = run.spec.plan.nodes[call as usize].access();
+            assert!(may == Access::ReadWrite || state.access == may, "agent {at} may more than its caller");
+        }
         let parent = state.parent.map(|parent| &run.agents[parent as usize]);
         assert!(parent.is_none_or(AgentState::is_live), "agent {at} outlives its parent");
         let rights = parent.and_then(|parent| parent.rights.as_ref()).zip(state.rights.as_ref());
@@ -108,22 +113,38 @@ fn slot_of(question: &Question, of: u32, at: u32) -> Option<u32> {
 }
 
 fn counters(run: &Run) {
-    let count = |wanted: &[NodeStatus]| {
-        u32::try_from(run.nodes.iter().filter(|node| wanted.contains(&node.status)).count()).unwrap()
+    let plan = &run.spec.plan;
+    let all = || (0u32..).zip(run.nodes.iter().zip(&plan.nodes));
+    let is_call =
+        |node: &NodeState, plan: &PlanNode| matches!(plan.work, Work::Phases { .. }) && !node.inline;
+    let at_work = all().filter(|(_, (node, plan))| {
+        matches!(node.status, NodeStatus::Running | NodeStatus::Uncertain) && !is_call(node, plan)
+    });
+    assert_eq!(run.working as usize, at_work.count(), "nodes at work");
+    let has_ended = |node: &NodeState, of: &PlanNode| match node.status {
+        NodeStatus::Done | NodeStatus::Null | NodeStatus::Skipped => true,
+        // The call it belongs to takes note of it; of the run's own, the whole run.
+        NodeStatus::Failed => plan.call_of(of).is_some(),
+        _ => false,
     };
-    let total = u32::try_from(run.nodes.len()).unwrap();
-    assert_eq!(run.working, count(&[NodeStatus::Running, NodeStatus::Uncertain]), "nodes at work");
-    assert_eq!(
-        run.unended,
-        total - count(&[NodeStatus::Done, NodeStatus::Null]),
-        "nodes that have not ended"
-    );
+    let unended = all().filter(|(_, (node, plan))| !has_ended(node, plan));
+    assert_eq!(run.unended as usize, unended.count(), "nodes that have not ended");
     let ready = |inline| {
-        let nodes = (0u32..).zip(&run.nodes);
-        let chosen = nodes.filter(|(_, node)| node.status == NodeStatus::Ready && node.inline == inline);
+        let chosen =
+            all().filter(move |(_, (node, _))| node.status == NodeStatus::Ready && node.inline == inline);
         chosen.map(|(at, _)| at).collect::<BTreeSet<u32>>()
     };
-    assert_eq!((&run.ready, &run.ready_inline), (&ready(false), &ready(true)), "ready nodes");
+    let ready_inline: BTreeSet<u32> = run.ready_inline.iter().map(|(_, node)| *node).collect();
+    assert_eq!((&run.ready, &ready_inline), (&ready(false), &ready(true)), "ready nodes");
+    for (at, (node, of)) in all().filter(|_| run.ended.is_none()) {
+        let Some(call) = plan.call_of(of) else { continue };
+        // Inside of a call that has not begun or has ended nobody works; what ended in one that works is over.
+        let works =
+            run.nodes[call as usize].status == NodeStatus::Running && !run.nodes[call as usize].inline;
+        let moves = matches!(node.status, NodeStatus::Ready | NodeStatus::Running | NodeStatus::Uncertain);
+        assert!(works || !moves, "{at} is {:?} and its call is not at work", node.status);
+        assert!(!works || node.status != NodeStatus::Skipped, "{at} is skipped while its call works");
+    }
     assert!(run.agents.iter().all(|agent| agent.step >= agent.task_began_at));
 }
 

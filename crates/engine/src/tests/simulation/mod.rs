@@ -75,6 +75,10 @@ impl Machine {
             let read: Event = serde_json::from_slice(&bytes).unwrap();
             assert_eq!(read, event, "what is read is what was written");
             self.settled.extend(invariants::outcome_of(&event.kind, &self.shadow));
+            if let EventKind::NodeFailed { node, then: AfterFailure::Inline, .. } = &event.kind {
+                let state = &self.shadow.nodes[*node as usize];
+                assert!(!state.had_uncertain_effect, "what may have happened is done again inline");
+            }
             self.shadow.apply(&read);
             self.log.push(event);
         }
@@ -222,6 +226,7 @@ fn every_simulated_run_keeps_its_promises_and_comes_to_an_end() {
     };
     let (mut crashes, mut events, mut outcomes) = (0, 0, BTreeMap::<String, u32>::new());
     let (mut started, mut continued) = (0, 0);
+    let (mut inside, mut ended_calls) = (0, BTreeMap::<&str, u32>::new());
     let mut failing = Vec::new();
     for seed in seeds.clone() {
         let Some(machine) = guarded(seed) else {
@@ -234,6 +239,20 @@ fn every_simulated_run_keeps_its_promises_and_comes_to_an_end() {
             match &event.kind {
                 EventKind::AgentStarted { delegated: Some(_), .. } => started += 1,
                 EventKind::AgentContinued { delegated: Some(_), .. } => continued += 1,
+                EventKind::NodeStarted { node, .. } => {
+                    inside += u32::from(machine.run.callers(*node).next().is_some());
+                }
+                EventKind::NodeCompleted { node, .. } if machine.run.called_by(*node).is_some() => {
+                    *ended_calls.entry("complete").or_default() += 1;
+                }
+                EventKind::NodeFailed { node, then, .. } if machine.run.called_by(*node).is_some() => {
+                    let how = match then {
+                        AfterFailure::Inline => "inline",
+                        AfterFailure::Null => "null",
+                        AfterFailure::Abort => "abort",
+                    };
+                    *ended_calls.entry(how).or_default() += 1;
+                }
                 _ => {}
             }
         }
@@ -241,12 +260,15 @@ fn every_simulated_run_keeps_its_promises_and_comes_to_an_end() {
     }
     let runs = seeds.end - seeds.start;
     println!(
-        "{runs} runs, {events} events, {crashes} crashes, {started} + {continued} subagents, {outcomes:?}"
+        "{runs} runs, {events} events, {crashes} crashes, {started} + {continued} subagents, {outcomes:?}, {inside} \
+         nodes inside of sub-skills, which ended {ended_calls:?}"
     );
     assert!(failing.is_empty(), "repeat each with FUGATO_SEED=…: {failing:?}");
     if seeds.end - seeds.start >= 1_000 {
         // A simulation that never crashes, never completes or never fails proves nothing.
         assert!(started > 80 && continued > 3, "{started} + {continued} subagents");
+        let ways = ["complete", "inline", "null", "abort"];
+        assert!(inside > 300 && ways.iter().all(|way| ended_calls[way] > 10), "{inside} {ended_calls:?}");
         assert!(crashes > 500 && ["complete", "failed", "aborted"].iter().all(|end| outcomes[*end] > 10));
     }
 }

@@ -58,7 +58,12 @@ pub fn script_work() -> Work {
 }
 
 pub fn spec(id: &str, phases: &[&str], nodes: Vec<PlanNode>) -> RunSpec {
-    let phase = |name: &&str| Phase { name: (*name).to_owned(), parallel: false, depends_on: Vec::new() };
+    let phase = |name: &&str| Phase {
+        name: (*name).to_owned(),
+        parallel: false,
+        depends_on: Vec::new(),
+        within: None,
+    };
     RunSpec {
         id: id.to_owned(),
         skill: SkillPin { name: "brief".into(), dir: String::new(), digest: None },

@@ -132,3 +132,23 @@ async fn a_cancelled_script_says_so() {
     let ended = script::run(&skill.dir, &entry, &json!(null), &skill.project.context, cancel).await;
     assert_eq!(ended, Err(ScriptFailure::Cancelled));
 }
+
+#[tokio::test]
+async fn what_a_script_writes_is_heard_as_it_writes_it_and_a_flood_is_not() {
+    let skill = Skill::new();
+    skill.put("slow.sh", "printf '\\344\\275'; printf '\\240' ; echo one >&2; echo two\n", 0o644);
+    skill.put("flood.sh", "yes 0123456789 | head -c 3000000\n", 0o644);
+    let mut heard = String::new();
+    let entry = |name: &str| RelPath::parse(&format!("scripts/{name}")).unwrap();
+    let context = &skill.project.context;
+    let hear = &mut |text: &str| heard.push_str(text);
+    let (slow, flood) = (entry("slow.sh"), entry("flood.sh"));
+    let said = script::run_heard(&skill.dir, &slow, &json!(null), context, CancelToken::new(), hear).await;
+    assert_eq!(said.as_deref(), Ok("你two\n"));
+    assert!(heard.contains('你') && heard.contains("one\n") && heard.contains("two\n"), "{heard}");
+    heard.clear();
+    let hear = &mut |text: &str| heard.push_str(text);
+    let said = script::run_heard(&skill.dir, &flood, &json!(null), context, CancelToken::new(), hear).await;
+    assert_eq!(said.map(|all| all.len()), Ok(3_000_000), "the result is whole");
+    assert!(heard.len() < 300_000 && heard.ends_with("while it runs]\n"), "{}", heard.len());
+}
