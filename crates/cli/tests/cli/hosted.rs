@@ -356,10 +356,10 @@ fn paused(which: Which) {
     let (mut child, room) = in_the_middle(which, &time, vec![Rule::on(GOES_ON, [Say::text("All is done.")])]);
     room.direct(Verb::Pause, "helper-1", None);
     // Its program is stopped; whoever works on the run waits.
-    let began = std::time::Instant::now();
+    let began = Instant::now();
     while !started_with(&time).is_empty() {
-        assert!(began.elapsed() < std::time::Duration::from_secs(60), "its program still runs");
-        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!(began.elapsed() < Duration::from_secs(60), "its program still runs");
+        std::thread::sleep(Duration::from_millis(50));
     }
     assert_eq!((room.of_kind("agent.interrupted").len(), room.asked(GOES_ON).len()), (1, 0));
     room.run(&["resume", "helper-1"]).exits(0);
