@@ -97,7 +97,7 @@ fn spec() -> RunSpec {
     let node = |at: u32| PlanNode {
         id: format!("look/{at}"),
         phase: 0,
-        after: if at > 0 && at % 3 == 0 { vec![at - 1] } else { Vec::new() },
+        after: if at > 0 && at.is_multiple_of(3) { vec![at - 1] } else { Vec::new() },
         work: work(),
         output: None,
         requires: Vec::new(),

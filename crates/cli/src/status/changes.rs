@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn files_are_counted_with_renames_and_binaries() {
-        let changes = parse(b"3\t1\tsrc/\xe4\xb8\xad.rs\0-\t-\tlogo.png\01\t0\t\0old.md\0new.md\0");
+        let changes = parse(b"3\t1\tsrc/\xe4\xb8\xad.rs\x00-\t-\tlogo.png\x001\t0\t\x00old.md\x00new.md\x00");
         assert_eq!(changes.files, ["src/中.rs", "logo.png", "new.md"]);
         assert_eq!(changes.lines()[0], "- 3 files modified (4 insertions, 1 deletions)");
         assert_eq!(changes.lines()[1], "- Key changes: src/中.rs, logo.png, new.md");

@@ -95,7 +95,7 @@ pub fn view_error(error: &ViewError) -> CliError {
 }
 
 fn show(view: &Overview, args: &StatusArgs, app: &mut App) -> Result<(), CliError> {
-    let changes = if args.changes { changes::of(&app.places.project_root()) } else { None };
+    let changes = if args.changes { changes::of(app.places.project_root()) } else { None };
     let now = now();
     if app.out.json {
         let mut document = document(view, now, app.out.lang);

@@ -310,7 +310,7 @@ fn a_person_has_a_finished_subagent_go_on_while_the_run_waits() {
     assert_eq!(ended.last().unwrap()["verdict"]["text"], "what the person wanted", "{ended:?}");
     let told = lines(&events, "message.sent").last().unwrap();
     assert!(told["to"] == 0 && told["text"].as_str().unwrap().contains("what the person wanted"), "{told}");
-    env.run(["send", "nobody", "x"]).exits(7);
+    env.run(["send", "nobody", "x"]).exits(3).says(&["not found in active orchestration"]);
 }
 
 #[test]

@@ -43,7 +43,9 @@ pub fn command(store: &Store, run: &str, command: &Command, patience: Duration) 
         if let Some(answer) = reader.command_answer(id)? {
             return read_answer(&answer).map_err(CommandError::Refused);
         }
-        if !is_owned && !(is_end && unowned::end(store, run)?) {
+        // The end of a run needs nobody who works on it.
+        let is_taken = is_owned || (is_end && unowned::end(store, run)?);
+        if !is_taken {
             return Err(CommandError::Unowned);
         }
         if Instant::now() > until {

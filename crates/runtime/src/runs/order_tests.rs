@@ -27,7 +27,7 @@ fn word(who: u32, n: u32) -> Command {
         8..=15 => (Verb::Resume, agent(AGENTS), None),
         16 => (Verb::Pause, Target::All, None),
         17 => (Verb::Resume, Target::All, None),
-        18 if dice % 5 == 0 => {
+        18 if dice.is_multiple_of(5) => {
             (Verb::Cancel, Target::Agent(AgentPath::new(&format!("a{}", 8 + dice % 8))), None)
         }
         _ => (Verb::Redirect, agent(AGENTS), Some(format!("{who}-{n} 改做别的"))),

@@ -198,7 +198,7 @@ fn fill(agent: &mut AgentRow, files: &AgentFiles) -> usize {
 fn newest(found: &Found) -> Vec<EventRow> {
     let all = found.agents.iter().flat_map(|(id, files)| events_of(id, &files.stream).0);
     let mut all: Vec<EventRow> = all.collect();
-    all.sort_by(|a, b| (b.at, b.seq).cmp(&(a.at, a.seq)));
+    all.sort_by_key(|event| std::cmp::Reverse((event.at, event.seq)));
     all.truncate(Overview::RECENT);
     all
 }

@@ -294,7 +294,7 @@ fn foreign_writers_race_with_ours_and_nothing_is_lost_or_taken_twice() {
         .collect();
     let mut generation = 1;
     let mut told = Vec::new();
-    while !writers.iter().all(|writer| writer.is_finished()) {
+    while !writers.iter().all(std::thread::JoinHandle::is_finished) {
         generation += 1;
         bed.directed(generation, if generation % 2 == 0 { Verb::Resume } else { Verb::Pause });
         told.extend(bed.told());
