@@ -9,12 +9,15 @@ use serde_json::{Value, json};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// A project whose agents call the hook.
 pub struct Room {
     pub env: TestEnv,
     pub state: PathBuf,
+    /// One for all threads: a process has one way to write a store.
+    store: OnceLock<Store>,
 }
 
 impl Room {
@@ -22,7 +25,7 @@ impl Room {
         let env = env();
         let printed = env.command().arg("path").output().unwrap();
         let state = PathBuf::from(String::from_utf8(printed.stdout).unwrap().trim());
-        Self { env, state }
+        Self { env, state, store: OnceLock::new() }
     }
 
     /// The small program, in the project.
@@ -113,8 +116,8 @@ impl Room {
     }
 
     pub fn order(&self, told: &Told) -> Result<(), String> {
-        let store = Store::open(&self.state).unwrap();
-        match command(&store, &self.run(), told, Duration::from_secs(10)) {
+        let store = self.store.get_or_init(|| Store::open(&self.state).unwrap());
+        match command(store, &self.run(), told, Duration::from_secs(10)) {
             Ok(()) => Ok(()),
             Err(CommandError::Refused(refusal)) => Err(refusal.words.en),
             Err(other) => panic!("{other}"),

@@ -1,7 +1,7 @@
 //! Telling a run something from outside its process: recorded in the store, decided by the run's owner, answered with the
 //! events it led to.
 
-use crate::store::{Store, StoreError};
+use crate::store::{Lookup, Store, StoreError};
 use fugato_engine::{Command, Refusal};
 use fugato_model::{Words, words};
 use std::time::{Duration, Instant};
@@ -26,7 +26,13 @@ pub(super) const LOOK: Duration = Duration::from_millis(25);
 
 /// Tells the owner of a run something and waits for its answer.
 pub fn command(store: &Store, run: &str, command: &Command, patience: Duration) -> Result<(), CommandError> {
-    if store.reader()?.run(run).is_ok_and(|row| row.is_outside) {
+    let is_outside = match store.reader()?.run(run) {
+        Ok(row) => row.is_outside,
+        // Not knowing whose it is, nothing is recorded for an owner that may not exist.
+        Err(Lookup::Store(error)) => return Err(error.into()),
+        Err(_) => false,
+    };
+    if is_outside {
         // Nobody owns it: whoever tells it something decides, in the same order as everybody else.
         return crate::outside::command(store, run, command)?.map_err(CommandError::Refused);
     }
