@@ -9,15 +9,12 @@ use serde_json::{Value, json};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// A project whose agents call the hook.
 pub struct Room {
     pub env: TestEnv,
     pub state: PathBuf,
-    /// One for all threads: a process has one way to write a store.
-    store: OnceLock<Store>,
 }
 
 impl Room {
@@ -25,7 +22,7 @@ impl Room {
         let env = env();
         let printed = env.command().arg("path").output().unwrap();
         let state = PathBuf::from(String::from_utf8(printed.stdout).unwrap().trim());
-        Self { env, state, store: OnceLock::new() }
+        Self { env, state }
     }
 
     /// The small program, in the project.
@@ -116,7 +113,10 @@ impl Room {
     }
 
     pub fn order(&self, told: &Told) -> Result<(), String> {
-        let store = self.store.get_or_init(|| Store::open(&self.state).unwrap());
+        self.order_by(&Store::open(&self.state).unwrap(), told)
+    }
+
+    fn order_by(&self, store: &Store, told: &Told) -> Result<(), String> {
         match command(store, &self.run(), told, Duration::from_secs(10)) {
             Ok(()) => Ok(()),
             Err(CommandError::Refused(refusal)) => Err(refusal.words.en),
@@ -478,16 +478,19 @@ fn a_crowd_of_commands_and_calls_keeps_one_order() {
     for n in 0..4 {
         room.spawn(&format!("c{n}"), &format!("agent {n}"), &format!("x{n}"));
     }
+    // A process has one way to write a store, whatever its threads.
+    let store = Store::open(&room.state).unwrap();
     let answered = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..THREADS)
             .map(|thread| {
-                let room = &room;
+                let (room, store) = (&room, &store);
                 scope.spawn(move || {
                     let mut applied = 0;
                     for n in 0..EACH {
                         let verb = if (n + thread) % 2 == 0 { Verb::Pause } else { Verb::Resume };
-                        let target = format!("agent-{}", (n + thread) % 4);
-                        applied += u32::from(room.tell(verb, &target, None).is_ok());
+                        let target = Target::Agent(AgentPath::new(&format!("agent-{}", (n + thread) % 4)));
+                        let told = Told::Direct { verb, target, text: None };
+                        applied += u32::from(room.order_by(store, &told).is_ok());
                         room.asks(Some(&format!("x{}", n % 4)));
                     }
                     applied
