@@ -113,8 +113,11 @@ impl Room {
     }
 
     pub fn order(&self, told: &Told) -> Result<(), String> {
-        let store = Store::open(&self.state).unwrap();
-        match command(&store, &self.run(), told, Duration::from_secs(10)) {
+        self.order_by(&Store::open(&self.state).unwrap(), told)
+    }
+
+    fn order_by(&self, store: &Store, told: &Told) -> Result<(), String> {
+        match command(store, &self.run(), told, Duration::from_secs(10)) {
             Ok(()) => Ok(()),
             Err(CommandError::Refused(refusal)) => Err(refusal.words.en),
             Err(other) => panic!("{other}"),
@@ -481,16 +484,19 @@ fn a_crowd_of_commands_and_calls_keeps_one_order() {
     for n in 0..4 {
         room.spawn(&format!("c{n}"), &format!("agent {n}"), &format!("x{n}"));
     }
+    // A process has one way to write a store, whatever its threads.
+    let store = Store::open(&room.state).unwrap();
     let answered = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..THREADS)
             .map(|thread| {
-                let room = &room;
+                let (room, store) = (&room, &store);
                 scope.spawn(move || {
                     let mut applied = 0;
                     for n in 0..EACH {
                         let verb = if (n + thread) % 2 == 0 { Verb::Pause } else { Verb::Resume };
-                        let target = format!("agent-{}", (n + thread) % 4);
-                        applied += u32::from(room.tell(verb, &target, None).is_ok());
+                        let target = Target::Agent(AgentPath::new(&format!("agent-{}", (n + thread) % 4)));
+                        let told = Told::Direct { verb, target, text: None };
+                        applied += u32::from(room.order_by(store, &told).is_ok());
                         room.asks(Some(&format!("x{}", n % 4)));
                     }
                     applied

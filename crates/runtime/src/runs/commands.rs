@@ -2,7 +2,7 @@
 //! events it led to.
 
 use super::unowned;
-use crate::store::{Store, StoreError};
+use crate::store::{Lookup, Store, StoreError};
 use fugato_engine::{Command, Refusal, Target, Verb};
 use fugato_model::{Words, words};
 use std::time::{Duration, Instant};
@@ -28,7 +28,13 @@ pub(super) const LOOK: Duration = Duration::from_millis(25);
 /// Tells a run something and waits for the answer of whoever works on it. The one way in, for every kind of run and
 /// every surface.
 pub fn command(store: &Store, run: &str, command: &Command, patience: Duration) -> Result<(), CommandError> {
-    if store.reader()?.run(run).is_ok_and(|row| row.is_outside) {
+    let is_outside = match store.reader()?.run(run) {
+        Ok(row) => row.is_outside,
+        // Not knowing whose it is, nothing is recorded for an owner that may not exist.
+        Err(Lookup::Store(error)) => return Err(error.into()),
+        Err(_) => false,
+    };
+    if is_outside {
         // Nobody owns it: whoever tells it something decides, in the same order as everybody else.
         return crate::outside::command(store, run, command)?.map_err(CommandError::Refused);
     }
