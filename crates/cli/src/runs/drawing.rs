@@ -5,6 +5,7 @@ use crate::printer::style;
 use crate::render::Width;
 use crate::render::canvas::{Line, Span, Strokes, strings, width_of};
 use crate::render::layered::{self, Graph, TextBox};
+use anstyle::Style;
 use fugato_engine::{Plan, PlanNode, Work};
 use fugato_model::{Lang, words};
 
@@ -27,12 +28,20 @@ enum Detail {
 /// Subagents shown in a box; the outline shows all.
 const SHOWN_IN_BOX: usize = 16;
 
+/// A sign before the name of a node, by its number in the plan, and how both look: how it stands, in a run.
+pub type Marks<'m> = &'m dyn Fn(usize) -> Option<(Style, String)>;
+
 /// Lines of text; no model is asked.
 pub fn draw(plan: &Plan, paper: Paper) -> Vec<String> {
+    strings(&picture(plan, paper, &|_| None))
+}
+
+/// The same with a sign at every node.
+pub fn picture(plan: &Plan, paper: Paper, marks: Marks<'_>) -> Vec<Line> {
     let picture = [Detail::OneLine, Detail::Stacked, Detail::Names]
         .into_iter()
-        .find_map(|detail| layered::draw(&graph(plan, paper, detail), paper.width, paper.columns));
-    strings(&picture.unwrap_or_else(|| outline(plan, paper)))
+        .find_map(|detail| layered::draw(&graph(plan, paper, detail, marks), paper.width, paper.columns));
+    picture.unwrap_or_else(|| outline(plan, paper, marks))
 }
 
 /// A skill without phases: one agent reads it.
@@ -51,14 +60,14 @@ pub fn draw_single(paper: Paper) -> Vec<String> {
     strings(&picture.unwrap_or_else(|| vec![cut(vec![Span::plain(&does)], paper)]))
 }
 
-fn graph(plan: &Plan, paper: Paper, detail: Detail) -> Graph {
+fn graph(plan: &Plan, paper: Paper, detail: Detail, marks: Marks<'_>) -> Graph {
     let by_phase = nodes_by_phase(plan);
     let boxes = plan.phases.iter().zip(&by_phase).map(|(phase, nodes)| {
         let mut title = vec![Span::new(style::NAME, &phase.name)];
         if phase.parallel && nodes.len() > 1 {
             title.push(Span::new(style::DIM, say(paper.lang, " (parallel)", "（并行）")));
         }
-        TextBox { title, lines: contents(nodes, paper, detail) }
+        TextBox { title, lines: contents(nodes, paper, detail, marks) }
     });
     let edges = plan.phases.iter().enumerate().flat_map(|(to, phase)| {
         phase.depends_on.iter().filter_map(move |from| Some((usize::try_from(*from).ok()?, to)))
@@ -66,30 +75,31 @@ fn graph(plan: &Plan, paper: Paper, detail: Detail) -> Graph {
     Graph { boxes: boxes.collect(), edges: edges.collect() }
 }
 
-fn nodes_by_phase(plan: &Plan) -> Vec<Vec<&PlanNode>> {
-    let mut by_phase: Vec<Vec<&PlanNode>> = vec![Vec::new(); plan.phases.len()];
-    for node in plan.nodes.iter().filter(|node| !matches!(node.work, Work::Gate)) {
+fn nodes_by_phase(plan: &Plan) -> Vec<Vec<(usize, &PlanNode)>> {
+    let mut by_phase: Vec<Vec<(usize, &PlanNode)>> = vec![Vec::new(); plan.phases.len()];
+    for (at, node) in plan.nodes.iter().enumerate().filter(|(_, node)| !matches!(node.work, Work::Gate)) {
         if let Some(nodes) = by_phase.get_mut(node.phase as usize) {
-            nodes.push(node);
+            nodes.push((at, node));
         }
     }
     by_phase
 }
 
 /// The lines of a box, in columns.
-fn contents(nodes: &[&PlanNode], paper: Paper, detail: Detail) -> Vec<Line> {
+fn contents(nodes: &[(usize, &PlanNode)], paper: Paper, detail: Detail, marks: Marks<'_>) -> Vec<Line> {
     let Paper { lang, width, .. } = paper;
     if nodes.is_empty() {
         return vec![vec![Span::new(style::DIM, say(lang, "switched off", "已停用"))]];
     }
-    let told: Vec<Told> = nodes.iter().take(SHOWN_IN_BOX).map(|node| Told::new(node, paper)).collect();
+    let told: Vec<Told> =
+        nodes.iter().take(SHOWN_IN_BOX).map(|(at, node)| Told::new(node, paper, marks(*at))).collect();
     let widest = |part: fn(&Told) -> &str| told.iter().map(|told| width.of(part(told))).max().unwrap_or(0);
     let (names, kinds, outputs) =
         (widest(|told| &told.name), widest(|told| &told.kind), widest(|told| &told.output));
     let pad = |text: &str, cells: usize| " ".repeat(cells.saturating_sub(width.of(text)));
     let mut lines: Vec<Line> = Vec::new();
-    for Told { name, kind, output, marks } in &told {
-        let name_span = Span::plain(name);
+    for Told { name, look, kind, output, marks } in &told {
+        let name_span = Span::new(*look, name);
         let (dim, bold) = (style::DIM, style::BOLD);
         match detail {
             Detail::Names => lines.push(vec![name_span]),
@@ -127,13 +137,14 @@ fn contents(nodes: &[&PlanNode], paper: Paper, detail: Detail) -> Vec<Line> {
 /// What is said about a node.
 struct Told {
     name: String,
+    look: Style,
     kind: String,
     output: String,
     marks: String,
 }
 
 impl Told {
-    fn new(node: &PlanNode, paper: Paper) -> Self {
+    fn new(node: &PlanNode, paper: Paper, mark: Option<(Style, String)>) -> Self {
         let Paper { lang, width, .. } = paper;
         let arrow = Strokes::from(width).arrow();
         let own = node.id.split_once('/').map_or(node.id.as_str(), |(_, own)| own);
@@ -156,12 +167,16 @@ impl Told {
             marks.push(say(lang, "optional", "可选"));
         }
         let safe = |text: String| fugato_model::escape_for_terminal(&text).into_owned();
-        Self { name: safe(name), kind: safe(kind), output: safe(output), marks: marks.join(", ") }
+        let (look, name) = match mark {
+            Some((look, sign)) => (look, format!("{sign} {name}")),
+            None => (style::PLAIN, name),
+        };
+        Self { name: safe(name), look, kind: safe(kind), output: safe(output), marks: marks.join(", ") }
     }
 }
 
 /// One phase after the other, each with what it waits for.
-fn outline(plan: &Plan, paper: Paper) -> Vec<Line> {
+fn outline(plan: &Plan, paper: Paper, marks: Marks<'_>) -> Vec<Line> {
     let by_phase = nodes_by_phase(plan);
     let (arrow, bar, last_bar, waits_for) = match Strokes::from(paper.width) {
         Strokes::Lines => ("◀──", "├─ ", "└─ ", "──▶"),
@@ -183,12 +198,12 @@ fn outline(plan: &Plan, paper: Paper) -> Vec<Line> {
             head.push(Span::new(style::DIM, format!("  {arrow} {}", waits.join(", "))));
         }
         lines.push(head);
-        for (number, node) in nodes.iter().enumerate() {
+        for (number, (at, node)) in nodes.iter().enumerate() {
             let branch = if number + 1 == nodes.len() { last_bar } else { bar };
-            let Told { name, kind, output, marks } = Told::new(node, paper);
+            let Told { name, look, kind, output, marks } = Told::new(node, paper, marks(*at));
             let output = output.replacen(Strokes::from(paper.width).arrow(), waits_for, 1);
             let mut line =
-                vec![Span::plain(format!("{branch}{name}")), Span::new(style::DIM, format!("  {kind}"))];
+                vec![Span::plain(branch), Span::new(look, name), Span::new(style::DIM, format!("  {kind}"))];
             if !output.is_empty() {
                 line.push(Span::new(style::BOLD, format!("  {output}")));
             }

@@ -33,4 +33,5 @@ pub use moment::timestamp;
 pub use name::{agent_dir, agent_of_dir};
 pub use pointer::{point_at, pointed_at};
 pub use rebuild::{Compared, Rebuilt, compare, rebuild};
+pub use sentence::{Sentence, of_event as sentence_of};
 pub use status::{Action, AgentWord, MessageType, RunWord};

@@ -1,0 +1,246 @@
+//! Everybody in the run, one line each; below, what there is to say about the one under the cursor.
+
+use super::chrome::sign;
+use super::{Look, Shown, cut, empty, fit, not_read_yet, rule, say, window};
+use crate::printer::style;
+use crate::render::Width;
+use crate::render::canvas::{Line, Span};
+use crate::runs::{duration, tokens};
+use crate::tui::model::Model;
+use crate::tui::roster::{Row, State, silence};
+use crate::tui::watched::Watched;
+use crate::tui::wrap::wrap;
+use anstyle::Style;
+use fugato_engine::Run;
+use fugato_model::{Lang, words};
+
+/// Lines of the part below; from so many rows on there is one.
+const DETAIL: usize = 5;
+const ROWS_WITH_DETAIL: usize = 12;
+
+pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
+    let lang = model.lang;
+    let Some(watched) = &model.watched else { return not_read_yet(lang) };
+    let Some(run) = &watched.run else { return not_read_yet(lang) };
+    let shown = watched.shown(&model.filter, model.scope, lang);
+    let detail = detail(model, watched, run);
+    let below = if room >= ROWS_WITH_DETAIL && !detail.is_empty() { detail.len().min(DETAIL + 1) } else { 0 };
+    let room = room - below;
+    let chosen = model.board_row();
+    let mut lines = if shown.is_empty() {
+        nobody(model, watched)
+    } else {
+        let place = shown.iter().position(|(at, ..)| Some(*at) == chosen).unwrap_or(0);
+        let columns = Columns::of(model, watched, run, &shown);
+        let range = window(place, shown.len(), room);
+        let part = shown.get(range).unwrap_or_default();
+        let line = |(at, depth, state): &(usize, usize, State)| {
+            let is_chosen = Some(*at) == chosen;
+            let line = columns.line(model, watched, run, (*at, *depth, *state), is_chosen);
+            Shown { line, look: if is_chosen { Look::Chosen } else { Look::Plain } }
+        };
+        part.iter().map(line).collect()
+    };
+    lines.resize_with(room, Shown::default);
+    lines.extend(detail.into_iter().take(below).map(Shown::from));
+    lines
+}
+
+fn nobody(model: &Model, watched: &Watched) -> Vec<Shown> {
+    if watched.roster.rows.is_empty() {
+        return empty(model.lang, &[words!("nobody has started yet", "还没有代理开始工作")]);
+    }
+    empty(
+        model.lang,
+        &[
+            words!("nobody fits", "没有符合的"),
+            words!("Esc shows all, a switches between all and open", "Esc 显示全部，a 切换全部与未结束"),
+        ],
+    )
+}
+
+/// Cells of each column; 0: there is no room for it.
+struct Columns {
+    name: usize,
+    role: usize,
+    state: usize,
+    time: usize,
+    tokens: usize,
+    last: usize,
+}
+
+impl Columns {
+    fn of(model: &Model, watched: &Watched, run: &Run, shown: &[(usize, usize, State)]) -> Self {
+        let (width, columns) = (model.width, model.columns);
+        let rows = || {
+            shown
+                .iter()
+                .filter_map(|(at, depth, state)| Some((watched.roster.rows.get(*at)?, *depth, *state)))
+        };
+        let widest = |cells: &mut dyn Iterator<Item = usize>| cells.max().unwrap_or(0);
+        let name = widest(&mut rows().map(|(row, depth, _)| width.of(&named(row, depth, width))));
+        let state =
+            widest(&mut rows().map(|(row, _, state)| width.of(&state_words(row, state, run, model.lang))));
+        let role = widest(&mut rows().map(|(row, ..)| width.of(&row.role)));
+        // Sign and margins, then what must be there.
+        let name = name.min(columns * 2 / 5);
+        let state = state.min(if columns < 60 { 14 } else { 22 });
+        let mut left = columns.saturating_sub(4 + name + 2 + state + 1);
+        let mut take = |wish: usize, least_rest: usize| {
+            let is_there = wish > 0 && left >= wish + 2 + least_rest;
+            left -= if is_there { wish + 2 } else { 0 };
+            if is_there { wish } else { 0 }
+        };
+        let time = take(9, 0);
+        let tokens = take(6, 10);
+        let role = take(role.min(20), 24);
+        Self { name, role, state, time, tokens, last: left.saturating_sub(2) }
+    }
+
+    fn line(
+        &self,
+        model: &Model,
+        watched: &Watched,
+        run: &Run,
+        (at, depth, state): (usize, usize, State),
+        is_chosen: bool,
+    ) -> Line {
+        let (width, lang) = (model.width, model.lang);
+        let Some(row) = watched.roster.rows.get(at) else { return Vec::new() };
+        let pointer = match (is_chosen, width) {
+            (false, _) => " ",
+            (true, Width::Narrow) => "▸",
+            (true, Width::Wide) => ">",
+        };
+        let safe = |text: &str| fugato_model::escape_for_terminal(text).into_owned();
+        let mut line = vec![
+            Span::plain(pointer),
+            sign(state, model),
+            Span::plain(" "),
+            Span::new(style::NAME, fit(&safe(&named(row, depth, width)), self.name, width)),
+            Span::plain("  "),
+            Span::new(look_of(state), fit(&safe(&state_words(row, state, run, lang)), self.state, width)),
+        ];
+        if self.time > 0 {
+            let time =
+                time_of(row, watched, model.now).map(|ms| duration(ms / 1000 * 1000)).unwrap_or_default();
+            let time = if time == "0 ms" { "0 s".to_owned() } else { time };
+            line.push(Span::new(style::DIM, format!("  {time:>9}")));
+        }
+        if self.tokens > 0 {
+            let used = row.tokens(run);
+            let used = if used > 0 { tokens(used) } else { String::new() };
+            line.push(Span::new(style::DIM, format!("  {used:>6}")));
+        }
+        if self.role > 0 {
+            line.push(Span::new(style::DIM, format!("  {}", fit(&safe(&row.role), self.role, width))));
+        }
+        if self.last >= 8 {
+            let last = row.last.as_ref().map(|(_, words)| words.in_lang(lang)).unwrap_or_default();
+            line.push(Span::plain(format!("  {}", width.cut(&safe(last), self.last))));
+        }
+        cut(line, model.columns, width)
+    }
+}
+
+/// Indented below whoever started it.
+fn named(row: &Row, depth: usize, width: Width) -> String {
+    let branch = match (depth, width) {
+        (0, _) => "",
+        (_, Width::Narrow) => "└ ",
+        (_, Width::Wide) => "` ",
+    };
+    format!("{}{branch}{}", "  ".repeat(depth.saturating_sub(1).min(8)), row.name)
+}
+
+/// What it does, in a few words.
+pub fn state_words(row: &Row, state: State, run: &Run, lang: Lang) -> String {
+    let word = state.word(lang);
+    if state != State::Acting {
+        return word.to_owned();
+    }
+    let tools = row.tools(run);
+    match tools.as_slice() {
+        [] => State::Running.word(lang).to_owned(),
+        [tool] => format!("{word} {tool}"),
+        [tool, more @ ..] => format!("{word} {tool} +{}", more.len()),
+    }
+}
+
+fn time_of(row: &Row, watched: &Watched, now: i64) -> Option<i64> {
+    let since = row.since?;
+    let stands = if watched.card.is_live { now } else { watched.run.as_ref()?.last_at() };
+    Some(row.until.unwrap_or(stands).saturating_sub(since).max(0))
+}
+
+/// What there is to say about the one under the cursor; of a run that is over, how it ended.
+fn detail(model: &Model, watched: &Watched, run: &Run) -> Vec<Line> {
+    let (lang, width, columns) = (model.lang, model.width, model.columns);
+    let Some(at) = model.board_row() else { return Vec::new() };
+    let Some((row, state)) = watched.row(at) else { return Vec::new() };
+    let mut lines =
+        vec![rule(&format!("{}  {}", row.name, state_words(row, state, run, lang)), columns, width)];
+    let mut say_in = |look: Style, text: &str| {
+        let wrapped = wrap(text, columns.saturating_sub(4), width);
+        lines.extend(wrapped.into_iter().map(|text| vec![Span::plain("  "), Span::new(look, text)]));
+    };
+    if let Some(words) = silence(row, state, model.now).filter(|_| watched.card.is_live) {
+        say_in(style::WARN, words.in_lang(lang));
+    }
+    let node = row.node.and_then(|node| run.nodes.get(node as usize));
+    for words in node.iter().flat_map(|node| node.message.iter().chain(&node.warnings)) {
+        say_in(style::WARN, words.in_lang(lang));
+    }
+    if let Some((at, words)) = &row.last {
+        let ago = duration(model.now.saturating_sub(*at).max(0) / 1000 * 1000);
+        let text = words.in_lang(lang);
+        let text = match watched.card.is_live {
+            true => say(lang, &words!("{text} ({ago} ago)", "{text}（{ago}前）")),
+            false => text.to_owned(),
+        };
+        say_in(style::PLAIN, &text);
+    }
+    if let Some((_, reason, result)) = &run.ended {
+        say_in(style::BOLD, reason.in_lang(lang));
+        if let Some(result) = result {
+            let text = result.as_str().map_or_else(|| result.to_string(), str::to_owned);
+            say_in(style::PLAIN, &text.chars().take(2000).collect::<String>());
+        }
+    }
+    lines
+}
+
+pub fn look_of(state: State) -> Style {
+    match state {
+        State::Done => style::GOOD,
+        State::Failed | State::LimitReached => style::BAD,
+        State::Running | State::Thinking | State::Acting | State::WaitsForAgents => style::NAME,
+        State::Pending | State::Skipped | State::Reused | State::Cancelled => style::DIM,
+        State::Queued
+        | State::Paused
+        | State::WaitsForYou
+        | State::Uncertain
+        | State::Concerns
+        | State::FailedOptional
+        | State::Interrupted => style::WARN,
+    }
+}
+
+/// One cell on every terminal.
+pub fn glyph(state: State, width: Width) -> &'static str {
+    let (narrow, wide) = match state {
+        State::Pending | State::Skipped => ("○", "."),
+        State::Queued => ("◌", ","),
+        State::Running | State::Thinking | State::Acting | State::WaitsForAgents => ("●", "*"),
+        State::Paused => ("‖", "="),
+        State::WaitsForYou | State::Uncertain => ("?", "?"),
+        State::Done | State::Concerns | State::Reused => ("✓", "+"),
+        State::Failed | State::FailedOptional | State::LimitReached => ("✗", "x"),
+        State::Cancelled => ("–", "-"),
+        State::Interrupted => ("!", "!"),
+    };
+    match width {
+        Width::Narrow => narrow,
+        Width::Wide => wide,
+    }
+}
