@@ -11,7 +11,8 @@ pub fn directive(run: &str, verb: Verb, target: &Target, text: Option<&str>) -> 
     };
     let verb = super::log::verb_word(verb);
     let text = text.map(|text| format!(" {}", shell_word(text))).unwrap_or_default();
-    format!("fugato intervene {verb} {target}{text} --run {run}")
+    let intervene = if verb == "restart" { "" } else { "intervene " };
+    format!("fugato {intervene}{verb} {target}{text} --run {run}")
 }
 
 pub fn sent(run: &str, to: &str, text: &str) -> String {

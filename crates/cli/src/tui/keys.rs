@@ -304,17 +304,16 @@ impl Model {
             }
             return Vec::new();
         }
-        let Some(agent) = path else {
+        // A text is not asked for in vain; whether the rest is possible, the owner of the run decides.
+        if path.is_none() && matches!(c, 'e' | 'm') {
             let words = match state {
                 State::Pending | State::Queued => words!("`{name}` has not started", "`{name}` 尚未开始"),
-                _ => words!(
-                    "`{name}` is a program, not an agent. All at once: P, X",
-                    "`{name}` 是程序而不是代理。针对全部：P、X"
-                ),
+                _ => words!("`{name}` is a program, not an agent", "`{name}` 是程序而不是代理"),
             };
             self.say(Tone::Bad, &words);
             return Vec::new();
-        };
+        }
+        let agent = path.or(node).unwrap_or(name);
         match c {
             'p' => {
                 let verb = if is_paused { Verb::Resume } else { Verb::Pause };

@@ -32,6 +32,19 @@ pub enum Who {
     Path(String),
 }
 
+impl News {
+    /// What it says, field by field: for kinds that this program reads by their names.
+    pub fn fields(&self) -> Value {
+        match &self.body {
+            Body::Known(event) => serde_json::to_value(&event.kind).unwrap_or_default(),
+            Body::Raw(text) => {
+                let mut event: Value = serde_json::from_str(text).unwrap_or_default();
+                event.get_mut("kind").map(Value::take).unwrap_or_default()
+            }
+        }
+    }
+}
+
 impl Who {
     pub fn number(&self, run: &Run) -> Option<u32> {
         match self {

@@ -30,6 +30,8 @@ pub struct Row {
     pub until: Option<i64>,
     /// When something was last heard of it, and what.
     pub last: Option<(i64, Words)>,
+    /// How it summed up its own work.
+    pub report: Option<State>,
     /// Events that concern it, for its page.
     pub seqs: Vec<u64>,
 }
@@ -48,6 +50,8 @@ pub enum State {
     Uncertain,
     Done,
     Concerns,
+    Blocked,
+    NeedsContext,
     Reused,
     FailedOptional,
     Failed,
@@ -69,12 +73,7 @@ impl Roster {
                 Work::Noop => String::new(),
             };
             roster.of_node.insert(number, roster.rows.len());
-            roster.rows.push(Row {
-                name: node.id.clone(),
-                role,
-                node: Some(number),
-                ..Row::default()
-            });
+            roster.rows.push(Row { name: node.id.clone(), role, node: Some(number), ..Row::default() });
         }
         roster
     }
@@ -82,6 +81,7 @@ impl Roster {
     /// `run` has the event applied.
     pub fn event(&mut self, news: &News, run: &Run) -> Option<usize> {
         let Body::Known(event) = &news.body else {
+            self.reported(news, run);
             let row = self.row_of(news, run)?;
             self.rows.get_mut(row)?.seqs.push(news.seq);
             return Some(row);
@@ -121,6 +121,11 @@ impl Roster {
             }
             _ => {}
         }
+        match &*news.kind {
+            "agent.joined" => self.renamed(news, run),
+            "agent.reported" => self.reported(news, run),
+            _ => {}
+        }
         let at = self.row_of(news, run)?;
         let said = sentence_of(&event.kind, |generation| self.verbs.get(&generation).copied());
         let row = self.rows.get_mut(at)?;
@@ -129,6 +134,35 @@ impl Roster {
             row.last = Some((event.at, sentence.words));
         }
         Some(at)
+    }
+
+    /// An agent outside says who it is, and by whom it was started.
+    fn renamed(&mut self, news: &News, run: &Run) {
+        let Some(number) = news.agent.as_ref().and_then(|who| who.number(run)) else { return };
+        let Some(state) = run.agents.get(number as usize) else { return };
+        let own = self.of_agent.get(number as usize).copied();
+        let parent = state.parent.and_then(|parent| self.of_agent.get(parent as usize).copied());
+        let Some(row) = own.and_then(|at| self.rows.get_mut(at)).filter(|row| row.node.is_none()) else {
+            return;
+        };
+        row.name = name_of(state.path.as_str(), &state.description);
+        // Only upwards: a circle would have no beginning.
+        row.parent = parent.filter(|parent| Some(*parent) < own);
+    }
+
+    fn reported(&mut self, news: &News, run: &Run) {
+        if &*news.kind != "agent.reported" {
+            return;
+        }
+        let report = match news.fields().get("report").and_then(serde_json::Value::as_str) {
+            Some("done_with_concerns") => State::Concerns,
+            Some("blocked") => State::Blocked,
+            Some("needs_context") => State::NeedsContext,
+            _ => State::Done,
+        };
+        if let Some(row) = self.row_of(news, run).and_then(|at| self.rows.get_mut(at)) {
+            row.report = Some(report);
+        }
     }
 
     /// The row an event concerns.
@@ -151,12 +185,8 @@ impl Roster {
             let state = run.agents.get(number as usize);
             let description = state.map(|state| state.description.as_str()).unwrap_or_default();
             let parent = state.and_then(|state| state.parent);
-            let name = match description {
-                "" => path.to_owned(),
-                what => format!("{path} ({what})"),
-            };
             self.rows.push(Row {
-                name,
+                name: name_of(path, description),
                 role: kind.to_owned(),
                 parent: parent.and_then(|parent| self.of_agent.get(parent as usize).copied()),
                 ..Row::default()
@@ -236,7 +266,10 @@ impl Row {
                 (false, false) => State::Interrupted,
             };
         };
-        agent_state(agent, run, is_live)
+        match (agent_state(agent, run, is_live), self.report) {
+            (State::Done, Some(report)) => report,
+            (state, _) => state,
+        }
     }
 
     /// The name directives know it by.
@@ -258,6 +291,14 @@ impl Row {
         let Some(message) = agent.messages.last() else { return Vec::new() };
         let open = message.tool_calls().zip(calls).filter(|(_, slot)| slot.result.is_none());
         open.map(|(call, _)| call.name.clone()).collect()
+    }
+}
+
+/// Who, and what for.
+fn name_of(path: &str, description: &str) -> String {
+    match description {
+        "" => path.to_owned(),
+        what => format!("{path} ({what})"),
     }
 }
 
@@ -294,6 +335,8 @@ impl State {
             self,
             Self::Done
                 | Self::Concerns
+                | Self::Blocked
+                | Self::NeedsContext
                 | Self::Reused
                 | Self::FailedOptional
                 | Self::Failed
@@ -314,12 +357,14 @@ impl State {
             Self::Running => ("running", "执行中"),
             Self::Thinking => ("thinking", "思考中"),
             Self::Acting => ("tool", "工具"),
-            Self::WaitsForAgents => ("its agents", "等子代理"),
+            Self::WaitsForAgents => ("waits: agents", "等子代理"),
             Self::Paused => ("paused", "已暂停"),
             Self::WaitsForYou => ("waits for you", "等您回答"),
             Self::Uncertain => ("uncertain", "不确定"),
             Self::Done => ("done", "已完成"),
             Self::Concerns => ("done, concerns", "完成，有疑虑"),
+            Self::Blocked => ("blocked", "受阻"),
+            Self::NeedsContext => ("needs context", "需要更多信息"),
             Self::Reused => ("reused", "沿用"),
             Self::FailedOptional => ("failed, optional", "失败（可选）"),
             Self::Failed => ("failed", "失败"),
@@ -339,7 +384,7 @@ pub fn silence(row: &Row, state: State, now: i64) -> Option<Words> {
     if silent < STALL_MS || !state.is_at_work() {
         return None;
     }
-    let time = crate::runs::duration(silent);
+    let time = super::draw::elapsed(silent);
     Some(words!("nothing heard for {time}", "已 {time} 没有动静"))
 }
 

@@ -46,6 +46,9 @@ pub enum Speaker {
     Note,
 }
 
+/// Events of agents outside that are read by their names.
+const OUTSIDE: [&str; 3] = ["tool.asked", "tool.answered", "tool.denied"];
+
 /// Longer texts are cut: the whole is in the log.
 const MOST_CHARS: usize = 6000;
 
@@ -96,66 +99,70 @@ pub fn entries(news: &News, lang: Lang) -> Vec<Entry> {
     match &event.kind {
         EventKind::AgentStarted { prompt, model, agent_type, .. } => vec![
             made.note(&words!("started: {agent_type}, {model}", "已启动：{agent_type}，{model}")),
-            made.entry(Speaker::Task, words!("task", "任务"), prompt),
+            made.entry(Speaker::Task, &words!("task", "任务"), prompt),
         ],
         EventKind::AgentContinued { prompt, .. } => {
-            vec![made.entry(Speaker::Task, words!("next task", "下一项任务"), prompt)]
+            vec![made.entry(Speaker::Task, &words!("next task", "下一项任务"), prompt)]
         }
         EventKind::ModelAnswered { answer, .. } => {
             answer.message.parts.iter().filter_map(|part| made.part(part)).collect()
         }
         EventKind::ToolCompleted { content, is_error: false, .. } => {
-            vec![made.entry(Speaker::Result, words!("result", "结果"), content)]
+            vec![made.entry(Speaker::Result, &words!("result", "结果"), content)]
         }
         EventKind::ToolCompleted { content, is_error: true, .. } => {
-            vec![made.entry(Speaker::Failure, words!("error", "错误"), content)]
+            vec![made.entry(Speaker::Failure, &words!("error", "错误"), content)]
         }
         EventKind::ToolRefused { reason, .. } => {
-            vec![made.entry(Speaker::Failure, words!("refused", "已拒绝"), reason)]
+            vec![made.entry(Speaker::Failure, &words!("refused", "已拒绝"), reason)]
         }
         EventKind::AgentActed { tool, arguments, is_error, head, .. } => vec![
-            made.entry(Speaker::Call, words!("{tool}", "{tool}"), &shown(arguments)),
+            made.entry(Speaker::Call, &words!("{tool}", "{tool}"), &shown(arguments)),
             match is_error {
-                false => made.entry(Speaker::Result, words!("result", "结果"), head),
-                true => made.entry(Speaker::Failure, words!("error", "错误"), head),
+                false => made.entry(Speaker::Result, &words!("result", "结果"), head),
+                true => made.entry(Speaker::Failure, &words!("error", "错误"), head),
             },
         ],
         EventKind::MessageSent { from, text, .. } => {
-            vec![made.entry(Speaker::Message, words!("message from {from}", "来自 {from} 的消息"), text)]
+            vec![made.entry(Speaker::Message, &words!("message from {from}", "来自 {from} 的消息"), text)]
         }
         EventKind::InputRequested { text, options, .. } => {
             let options =
                 if options.is_empty() { String::new() } else { format!("\n[{}]", options.join(" / ")) };
             vec![made.entry(
                 Speaker::Question,
-                words!("question to you", "向您提问"),
+                &words!("question to you", "向您提问"),
                 &format!("{text}{options}"),
             )]
         }
         EventKind::InputAnswered { answer, .. } => {
-            vec![made.entry(Speaker::Message, words!("your answer", "您的回答"), answer)]
+            vec![made.entry(Speaker::Message, &words!("your answer", "您的回答"), answer)]
         }
         EventKind::AgentCompacted { summary, .. } => {
             vec![made.entry(
                 Speaker::Note,
-                words!("the conversation so far, summed up", "此前对话的总结"),
+                &words!("the conversation so far, summed up", "此前对话的总结"),
                 summary,
             )]
         }
         EventKind::AgentStopped { verdict, .. } => vec![made.verdict(verdict)],
         EventKind::NodeStarted { arguments: Some(arguments), .. } => {
-            vec![made.entry(Speaker::Task, words!("started with", "启动参数"), &shown(arguments))]
+            vec![made.entry(Speaker::Task, &words!("started with", "启动参数"), &shown(arguments))]
         }
         EventKind::NodePrinted { stdout, .. } => {
-            vec![made.entry(Speaker::Result, words!("printed", "输出"), stdout)]
+            vec![made.entry(Speaker::Result, &words!("printed", "输出"), stdout)]
         }
         EventKind::NodeCompleted { value, .. } => {
-            vec![made.entry(Speaker::Result, words!("its result", "其结果"), &shown(value))]
+            vec![made.entry(Speaker::Result, &words!("its result", "其结果"), &shown(value))]
         }
-        EventKind::ModelRequested { .. }
+        EventKind::NodeStarted { arguments: None, .. }
+        | EventKind::ModelRequested { .. }
         | EventKind::ToolRequested { .. }
         | EventKind::SkillUsed { .. }
         | EventKind::AgentHosted { .. } => Vec::new(),
+        kind if OUTSIDE.contains(&&*news.kind) => {
+            made.outside(&news.kind, &serde_json::to_value(kind).unwrap_or_default())
+        }
         kind => {
             let sentence = fugato_runtime::exports::sentence_of(kind, |_| None);
             sentence.map(|sentence| made.note(&sentence.words)).into_iter().collect()
@@ -169,27 +176,27 @@ struct Made<'e> {
 }
 
 impl Made<'_> {
-    fn entry(&self, by: Speaker, title: Words, text: &str) -> Entry {
+    fn entry(&self, by: Speaker, title: &Words, text: &str) -> Entry {
         let (seq, at) = (self.event.seq, self.event.at);
         let title = fugato_model::escape_for_terminal(title.in_lang(self.lang)).into_owned();
         Entry { seq, at, by, title, text: cut(text.trim(), self.lang) }
     }
 
     fn note(&self, words: &Words) -> Entry {
-        self.entry(Speaker::Note, words.clone(), "")
+        self.entry(Speaker::Note, words, "")
     }
 
     fn part(&self, part: &Part) -> Option<Entry> {
         match part {
             Part::Text { text } if text.trim().is_empty() => None,
-            Part::Text { text } => Some(self.entry(Speaker::Agent, words!("says", "说"), text)),
+            Part::Text { text } => Some(self.entry(Speaker::Agent, &words!("says", "说"), text)),
             Part::Reasoning { text, .. } if text.trim().is_empty() => None,
             Part::Reasoning { text, .. } => {
-                Some(self.entry(Speaker::Thought, words!("thinks", "思考"), text))
+                Some(self.entry(Speaker::Thought, &words!("thinks", "思考"), text))
             }
             Part::ToolCall(call) => {
                 let name = &call.name;
-                Some(self.entry(Speaker::Call, words!("{name}", "{name}"), &shown(&call.arguments)))
+                Some(self.entry(Speaker::Call, &words!("{name}", "{name}"), &shown(&call.arguments)))
             }
             Part::ToolResult(_) => None,
             Part::Image { media_type, .. } => {
@@ -198,14 +205,32 @@ impl Made<'_> {
         }
     }
 
+    /// What a tool of another program was asked and answered.
+    fn outside(&self, name: &str, fields: &Value) -> Vec<Entry> {
+        let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let tool = text("tool");
+        let is_error = fields.get("is_error").and_then(Value::as_bool).unwrap_or(false);
+        vec![match name {
+            "tool.asked" => {
+                let arguments = fields.get("arguments").map(shown).unwrap_or_default();
+                self.entry(Speaker::Call, &words!("{tool}", "{tool}"), &arguments)
+            }
+            "tool.denied" => {
+                self.entry(Speaker::Failure, &words!("{tool} denied", "{tool} 被拒绝"), &text("reason"))
+            }
+            _ if is_error => self.entry(Speaker::Failure, &words!("error", "错误"), &text("content")),
+            _ => self.entry(Speaker::Result, &words!("result", "结果"), &text("content")),
+        }]
+    }
+
     fn verdict(&self, verdict: &Verdict) -> Entry {
         match verdict {
             Verdict::Submitted { value } => {
-                self.entry(Speaker::Result, words!("handed in its result", "提交了结果"), &shown(value))
+                self.entry(Speaker::Result, &words!("handed in its result", "提交了结果"), &shown(value))
             }
             // It was said right before.
             Verdict::Answered { .. } => self.note(&words!("finished", "已结束")),
-            Verdict::Failed { message } => self.entry(Speaker::Failure, words!("failed", "失败"), message),
+            Verdict::Failed { message } => self.entry(Speaker::Failure, &words!("failed", "失败"), message),
             Verdict::LimitReached { limit, .. } => {
                 self.note(&words!("stopped at the limit of {limit}", "达到 {limit} 上限，已停止"))
             }

@@ -8,7 +8,7 @@ use super::talk::Talk;
 use crate::runs::Tracer;
 use fugato_engine::{EventKind, Outcome, Run};
 use fugato_model::Lang;
-use fugato_runtime::store::RunRow;
+use fugato_runtime::store::{RunRow, RunStatus};
 
 /// What lists say about a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,7 +32,8 @@ impl From<&RunRow> for Card {
             created_at: row.created_at,
             updated_at: row.updated_at,
             last_seq: row.last_seq,
-            is_live: row.is_live(),
+            // Agents outside have no owner here; their runs say themselves that they are running.
+            is_live: row.is_live() || row.effective_status() == RunStatus::Running,
         }
     }
 }

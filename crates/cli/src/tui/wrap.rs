@@ -30,8 +30,10 @@ fn wrap_line(line: &str, cells: usize, width: Width, lines: &mut Vec<String>) {
             continue;
         }
         if wide <= cells {
+            let carried = carried(&mut current, word, cells - wide, width);
             lines.push(current.trim_end().to_owned());
-            (current, used) = (word.to_owned(), wide);
+            current = carried + word;
+            used = width.of(&current);
             continue;
         }
         for grapheme in word.graphemes(true) {
@@ -47,6 +49,18 @@ fn wrap_line(line: &str, cells: usize, width: Width, lines: &mut Vec<String>) {
     lines.push(current);
 }
 
+/// A comma does not begin a line of Chinese: the character before it comes along, where there is room.
+fn carried(current: &mut String, word: &str, room: usize, width: Width) -> String {
+    let is_mark = word.chars().all(|c| "，。、；：？！）》」』】”’…".contains(c));
+    let fits = |(at, last): &(usize, &str)| is_mark && *at > 0 && width.of(last) <= room;
+    let Some((at, last)) = current.grapheme_indices(true).next_back().filter(fits) else {
+        return String::new();
+    };
+    let last = last.to_owned();
+    current.truncate(at);
+    last
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,6 +72,7 @@ mod tests {
         assert_eq!(wrap("abcdefgh", 3, Width::Narrow), ["abc", "def", "gh"]);
         assert_eq!(wrap("a\n\nb", 9, Width::Narrow), ["a", "", "b"]);
         assert_eq!(wrap("", 9, Width::Narrow), [""]);
+        assert_eq!(wrap("一二三，四", 6, Width::Narrow), ["一二", "三，四"]);
         let hostile = "x\u{1b}[2J\u{202e} 名字很长的一段话 and more words… “quoted”".repeat(4);
         for width in [Width::Narrow, Width::Wide] {
             for cells in 2..40 {

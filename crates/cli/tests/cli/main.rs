@@ -29,6 +29,7 @@ mod runs;
 mod sandbox;
 mod skills;
 mod terminal;
+mod watch;
 
 use fugato_testkit::TestEnv;
 

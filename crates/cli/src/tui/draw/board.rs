@@ -1,11 +1,11 @@
 //! Everybody in the run, one line each; below, what there is to say about the one under the cursor.
 
 use super::chrome::sign;
-use super::{Look, Shown, cut, empty, fit, not_read_yet, rule, say, window};
+use super::{Look, Shown, cut, elapsed, empty, fit, not_read_yet, pointer, rule, say, window};
 use crate::printer::style;
 use crate::render::Width;
 use crate::render::canvas::{Line, Span};
-use crate::runs::{duration, tokens};
+use crate::runs::tokens;
 use crate::tui::model::Model;
 use crate::tui::roster::{Row, State, silence};
 use crate::tui::watched::Watched;
@@ -17,6 +17,10 @@ use fugato_model::{Lang, words};
 /// Lines of the part below; from so many rows on there is one.
 const DETAIL: usize = 5;
 const ROWS_WITH_DETAIL: usize = 12;
+/// From so many rows on, the columns have titles.
+const ROWS_WITH_TITLES: usize = 8;
+/// `59m 59s`
+const TIME: usize = 7;
 
 pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
     let lang = model.lang;
@@ -25,7 +29,9 @@ pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
     let shown = watched.shown(&model.filter, model.scope, lang);
     let detail = detail(model, watched, run);
     let below = if room >= ROWS_WITH_DETAIL && !detail.is_empty() { detail.len().min(DETAIL + 1) } else { 0 };
-    let room = room - below;
+    let mut room = room - below;
+    let has_titles = room >= ROWS_WITH_TITLES && !shown.is_empty();
+    room -= usize::from(has_titles);
     let chosen = model.board_row();
     let mut lines = if shown.is_empty() {
         nobody(model, watched)
@@ -35,13 +41,15 @@ pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
         let range = window(place, shown.len(), room);
         let part = shown.get(range).unwrap_or_default();
         let line = |(at, depth, state): &(usize, usize, State)| {
-            let is_chosen = Some(*at) == chosen;
-            let line = columns.line(model, watched, run, (*at, *depth, *state), is_chosen);
-            Shown { line, look: if is_chosen { Look::Chosen } else { Look::Plain } }
+            let look = if Some(*at) == chosen { Look::Chosen } else { Look::Plain };
+            Shown { line: columns.line(model, watched, run, (*at, *depth, *state), look), look }
         };
         part.iter().map(line).collect()
     };
     lines.resize_with(room, Shown::default);
+    if has_titles {
+        lines.insert(0, Columns::of(model, watched, run, &shown).titles(model).into());
+    }
     lines.extend(detail.into_iter().take(below).map(Shown::from));
     lines
 }
@@ -91,10 +99,34 @@ impl Columns {
             left -= if is_there { wish + 2 } else { 0 };
             if is_there { wish } else { 0 }
         };
-        let time = take(9, 0);
-        let tokens = take(6, 10);
+        let time = take(TIME, 0);
+        let has_tokens = rows().any(|(row, ..)| row.tokens(run) > 0);
+        let tokens = take(if has_tokens { 6 } else { 0 }, 10);
         let role = take(role.min(20), 24);
         Self { name, role, state, time, tokens, last: left.saturating_sub(2) }
+    }
+
+    fn titles(&self, model: &Model) -> Line {
+        let say = |english: &str, chinese: &str| match model.lang {
+            Lang::En => english.to_owned(),
+            Lang::Zh => chinese.to_owned(),
+        };
+        let left = |text: String, cells: usize| {
+            if cells > 0 { format!("  {}", fit(&text, cells, model.width)) } else { String::new() }
+        };
+        let right = |text: String, cells: usize| {
+            let pad = " ".repeat(cells.saturating_sub(model.width.of(&text)));
+            if cells > 0 { format!("  {pad}{text}") } else { String::new() }
+        };
+        let text = [
+            format!("   {}", fit(&say("AGENT", "代理"), self.name, model.width)),
+            left(say("STATE", "状态"), self.state),
+            right(say("TIME", "用时"), self.time),
+            right(say("TOKENS", "词元"), self.tokens),
+            left(say("KIND", "种类"), self.role),
+            left(say("LAST HEARD", "最近动态"), if self.last >= 8 { self.last } else { 0 }),
+        ];
+        cut(vec![Span::new(style::DIM, text.concat())], model.columns, model.width)
     }
 
     fn line(
@@ -103,18 +135,13 @@ impl Columns {
         watched: &Watched,
         run: &Run,
         (at, depth, state): (usize, usize, State),
-        is_chosen: bool,
+        look: Look,
     ) -> Line {
         let (width, lang) = (model.width, model.lang);
         let Some(row) = watched.roster.rows.get(at) else { return Vec::new() };
-        let pointer = match (is_chosen, width) {
-            (false, _) => " ",
-            (true, Width::Narrow) => "▸",
-            (true, Width::Wide) => ">",
-        };
         let safe = |text: &str| fugato_model::escape_for_terminal(text).into_owned();
         let mut line = vec![
-            Span::plain(pointer),
+            Span::plain(pointer(look, width)),
             sign(state, model),
             Span::plain(" "),
             Span::new(style::NAME, fit(&safe(&named(row, depth, width)), self.name, width)),
@@ -122,10 +149,8 @@ impl Columns {
             Span::new(look_of(state), fit(&safe(&state_words(row, state, run, lang)), self.state, width)),
         ];
         if self.time > 0 {
-            let time =
-                time_of(row, watched, model.now).map(|ms| duration(ms / 1000 * 1000)).unwrap_or_default();
-            let time = if time == "0 ms" { "0 s".to_owned() } else { time };
-            line.push(Span::new(style::DIM, format!("  {time:>9}")));
+            let time = time_of(row, watched, model.now).map(elapsed).unwrap_or_default();
+            line.push(Span::new(style::DIM, format!("  {time:>TIME$}")));
         }
         if self.tokens > 0 {
             let used = row.tokens(run);
@@ -192,10 +217,10 @@ fn detail(model: &Model, watched: &Watched, run: &Run) -> Vec<Line> {
         say_in(style::WARN, words.in_lang(lang));
     }
     if let Some((at, words)) = &row.last {
-        let ago = duration(model.now.saturating_sub(*at).max(0) / 1000 * 1000);
+        let ago = elapsed(model.now.saturating_sub(*at));
         let text = words.in_lang(lang);
         let text = match watched.card.is_live {
-            true => say(lang, &words!("{text} ({ago} ago)", "{text}（{ago}前）")),
+            true => say(lang, &words!("{text} ({ago} ago)", "{text}（{ago} 前）")),
             false => text.to_owned(),
         };
         say_in(style::PLAIN, &text);
@@ -213,7 +238,7 @@ fn detail(model: &Model, watched: &Watched, run: &Run) -> Vec<Line> {
 pub fn look_of(state: State) -> Style {
     match state {
         State::Done => style::GOOD,
-        State::Failed | State::LimitReached => style::BAD,
+        State::Failed | State::LimitReached | State::Blocked => style::BAD,
         State::Running | State::Thinking | State::Acting | State::WaitsForAgents => style::NAME,
         State::Pending | State::Skipped | State::Reused | State::Cancelled => style::DIM,
         State::Queued
@@ -221,6 +246,7 @@ pub fn look_of(state: State) -> Style {
         | State::WaitsForYou
         | State::Uncertain
         | State::Concerns
+        | State::NeedsContext
         | State::FailedOptional
         | State::Interrupted => style::WARN,
     }
@@ -233,9 +259,9 @@ pub fn glyph(state: State, width: Width) -> &'static str {
         State::Queued => ("◌", ","),
         State::Running | State::Thinking | State::Acting | State::WaitsForAgents => ("●", "*"),
         State::Paused => ("‖", "="),
-        State::WaitsForYou | State::Uncertain => ("?", "?"),
+        State::WaitsForYou | State::Uncertain | State::NeedsContext => ("?", "?"),
         State::Done | State::Concerns | State::Reused => ("✓", "+"),
-        State::Failed | State::FailedOptional | State::LimitReached => ("✗", "x"),
+        State::Failed | State::FailedOptional | State::LimitReached | State::Blocked => ("✗", "x"),
         State::Cancelled => ("–", "-"),
         State::Interrupted => ("!", "!"),
     };

@@ -4,7 +4,7 @@ use super::board::{glyph, look_of};
 use super::{cut, fit, say};
 use crate::printer::style;
 use crate::render::canvas::{Line, Span, width_of};
-use crate::runs::{cost_words, duration, look, tokens};
+use crate::runs::{cost_words, look, tokens};
 use crate::tui::model::{Model, Runs, Tone, View};
 use crate::tui::modes::Mode;
 use crate::tui::watched::Watched;
@@ -38,11 +38,16 @@ pub fn head(model: &Model) -> Line {
         let text = words!("  {questions} for you: i", "  {questions} 项待您处理：i");
         left.push(Span::new(style::WARN, text.in_lang(lang)));
     }
-    let right = figures(watched, model);
-    let (used, figures_room) = (width_of(&left, width), width.of(&right));
-    if used + 2 + figures_room < columns {
-        let title_room = columns - used - figures_room - 4;
-        let title = fugato_model::escape_for_terminal(&watched.card.title);
+    let title = fugato_model::escape_for_terminal(&watched.card.title);
+    let used = width_of(&left, width);
+    // The title is worth more than the last figures.
+    let wish = width.of(&title).min(TITLE);
+    let room = columns.saturating_sub(used + 4);
+    let figures = figures(watched, model);
+    let right = (1..=figures.len()).rev().map(|count| shortened(&figures, count));
+    let mut fitting = right.filter(|right| width.of(right) + wish <= room);
+    if let Some(right) = fitting.next() {
+        let title_room = room - width.of(&right);
         left.push(Span::plain("  "));
         left.push(Span::plain(fit(&title, title_room, width)));
         left.push(Span::new(style::DIM, format!(" {right} ")));
@@ -50,9 +55,19 @@ pub fn head(model: &Model) -> Line {
     cut(left, columns, width)
 }
 
-/// What it came to so far: as much as there is room for.
-fn figures(watched: &Watched, model: &Model) -> String {
-    let Some(run) = &watched.run else { return String::new() };
+/// Cells of a title that are worth giving figures up for.
+const TITLE: usize = 16;
+
+/// The first and the last figure say most: those between them go first.
+fn shortened(figures: &[String], count: usize) -> String {
+    let Some((last, first)) = figures.split_last() else { return String::new() };
+    let kept = first.iter().take(count.saturating_sub(1)).chain([last]);
+    kept.map(String::as_str).collect::<Vec<_>>().join("  ")
+}
+
+/// What it came to so far.
+fn figures(watched: &Watched, model: &Model) -> Vec<String> {
+    let Some(run) = &watched.run else { return vec![String::new()] };
     let lang = model.lang;
     let states = watched.roster.rows.iter().map(|row| row.state(run, watched.card.is_live));
     let (mut over, mut total) = (0usize, 0usize);
@@ -61,15 +76,15 @@ fn figures(watched: &Watched, model: &Model) -> String {
         over += usize::from(state.is_over());
     }
     let to = if watched.card.is_live && !watched.is_over() { model.now } else { run.last_at() };
-    let time = duration(to.saturating_sub(run.started_at) / 1000 * 1000);
+    let time = super::elapsed(to.saturating_sub(run.started_at));
     let mut parts = vec![say(lang, &words!("{over}/{total} done", "完成 {over}/{total}"))];
-    if run.spent.answers > 0 && model.columns >= 60 {
+    if run.spent.answers > 0 {
         let spent = tokens(run.spent.tokens());
         parts.push(say(lang, &words!("{spent} tokens", "{spent} 词元")));
         parts.push(cost_words(run));
     }
     parts.push(time);
-    parts.join("  ")
+    parts
 }
 
 /// Runs other than this one that wait for a person.
@@ -89,20 +104,21 @@ pub fn tabs(model: &Model) -> Line {
     let tab = |nth: usize, view: View, is_long: bool| {
         let is_here = view == model.view;
         let name = if is_long || is_here { format!(" {}", view.name(lang)) } else { String::new() };
-        let text = format!("{nth}{name}{}", badge(view));
+        let text = format!("{}{name}{}", nth + 1, badge(view));
         match (is_here, view, waiting) {
             (true, ..) => Span::new(style::BOLD.invert(), format!("[{text}]")),
-            (false, View::Inbox, 1..) => Span::new(style::WARN, format!(" {text} ")),
-            _ => Span::new(style::DIM, format!(" {text} ")),
+            (false, View::Inbox, 1..) => Span::new(style::WARN, text),
+            _ => Span::new(style::DIM, text),
         }
     };
-    let line = |is_long: bool| -> Line {
-        let all = [View::Runs].into_iter().chain(View::ALL);
-        let tabs = all.enumerate().map(|(nth, view)| tab(nth, view, is_long));
-        tabs.flat_map(|tab| [tab, Span::plain(" ")]).collect()
+    let line = |is_long: bool, gap: &str| -> Line {
+        let tabs = View::ALL.into_iter().enumerate().map(|(nth, view)| tab(nth, view, is_long));
+        tabs.flat_map(|tab| [Span::plain(gap), tab]).collect()
     };
-    let long = line(true);
-    if width_of(&long, width) <= columns + 1 { long } else { cut(line(false), columns, width) }
+    let wishes =
+        [(true, "  "), (true, " "), (false, "  ")].into_iter().map(|(is_long, gap)| line(is_long, gap));
+    let mut fitting = wishes.filter(|line| width_of(line, width) <= columns);
+    fitting.next().unwrap_or_else(|| cut(line(false, " "), columns, width))
 }
 
 /// The last news; or what is typed into the filter, and where the cursor stands then.

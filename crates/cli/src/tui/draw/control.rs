@@ -1,10 +1,10 @@
 //! What was told to the run, newest first, and what became of it: recorded → delivered → applied, or refused and why.
 
-use super::{Look, Shown, cut, empty, not_read_yet, rule, window};
+use super::elapsed;
+use super::{Look, Shown, cut, empty, not_read_yet, pointer, rule, window};
 use crate::printer::style;
 use crate::render::Width;
 use crate::render::canvas::{Line, Span};
-use crate::runs::duration;
 use crate::tui::directives::{Directive, Receipt};
 use crate::tui::log;
 use crate::tui::model::{ActionEnd, Model, Sent};
@@ -14,6 +14,7 @@ use fugato_model::{Lang, words};
 
 /// Lines for the whole text of the chosen one.
 const DETAIL: usize = 6;
+const COLUMNS_FOR_THE_WAY: usize = 72;
 
 pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
     let lang = model.lang;
@@ -38,7 +39,7 @@ pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
     for place in window(watched.chosen_directive, count, left) {
         let Some(own) = watched.directive(place) else { continue };
         let look = if place == watched.chosen_directive { Look::Chosen } else { Look::Plain };
-        shown.push(Shown { line: line(own, watched, model), look });
+        shown.push(Shown { line: line(own, watched, model, look), look });
     }
     shown.resize_with(room.saturating_sub(detail.len()), Shown::default);
     shown.extend(detail.into_iter().map(Shown::from));
@@ -67,7 +68,8 @@ fn sent_line(sent: &Sent, model: &Model) -> Line {
         }
         Some(ActionEnd::Applied | ActionEnd::WentOn) => (style::GOOD, words!("applied", "已生效")),
     };
-    let told = sent.line.strip_prefix("fugato intervene ").unwrap_or(&sent.line);
+    let told = sent.line.strip_prefix("fugato ").unwrap_or(&sent.line);
+    let told = told.strip_prefix("intervene ").unwrap_or(told);
     let told = told.split(" --run ").next().unwrap_or(told);
     let line = vec![
         Span::new(style::DIM, "      "),
@@ -78,16 +80,23 @@ fn sent_line(sent: &Sent, model: &Model) -> Line {
     cut(line, model.columns, model.width)
 }
 
-fn line(own: &Directive, watched: &Watched, model: &Model) -> Line {
+fn line(own: &Directive, watched: &Watched, model: &Model, chosen: Look) -> Line {
     let (lang, width) = (model.lang, model.width);
     let start = watched.log.start.unwrap_or(own.at);
-    let time = duration(own.at.saturating_sub(start));
+    let time = elapsed(own.at.saturating_sub(start));
     let told = log::directive(own.verb, &own.target, own.text.as_deref());
     let (look, receipt) = receipt(own, lang, width);
+    // Where there is no room for the whole way, the last step of it.
+    let is_short = model.columns < COLUMNS_FOR_THE_WAY;
+    let receipt = match receipt.rsplit_once(arrow(width)) {
+        Some((_, last)) if is_short => last.trim().to_owned(),
+        _ => receipt,
+    };
     let taken = 6 + 11 + 2 + width.of(&receipt).min(model.columns / 2);
     let told = width.cut(&told, model.columns.saturating_sub(taken).max(12));
     let line = vec![
-        Span::new(style::DIM, format!(" #{:<4}{time:>9}  ", own.generation)),
+        Span::plain(pointer(chosen, width)),
+        Span::new(style::DIM, format!("#{:<4}{time:>9}  ", own.generation)),
         Span::plain(told),
         Span::plain("  "),
         Span::new(look, receipt),
@@ -98,31 +107,28 @@ fn line(own: &Directive, watched: &Watched, model: &Model) -> Line {
 fn receipt(own: &Directive, lang: Lang, width: Width) -> (anstyle::Style, String) {
     let arrow = arrow(width);
     let agents = own.applied.len();
-    match own.receipt() {
-        Receipt::Delivered => {
-            let words = words!("recorded {arrow} delivered", "已记录 {arrow} 已送达");
-            (style::WARN, words.in_lang(lang).to_owned())
-        }
-        Receipt::Applied => {
-            let words = match agents {
-                0 | 1 => words!(
-                    "recorded {arrow} delivered {arrow} applied",
-                    "已记录 {arrow} 已送达 {arrow} 已生效"
-                ),
-                _ => words!(
-                    "recorded {arrow} delivered {arrow} applied ({agents})",
-                    "已记录 {arrow} 已送达 {arrow} 已生效（{agents}）"
-                ),
-            };
-            (style::GOOD, words.in_lang(lang).to_owned())
-        }
+    let (look, words) = match own.receipt() {
+        Receipt::Recorded => (style::WARN, words!("recorded", "已记录")),
+        Receipt::Delivered => (style::WARN, words!("recorded {arrow} delivered", "已记录 {arrow} 已送达")),
+        Receipt::Applied if agents > 1 => (
+            style::GOOD,
+            words!(
+                "recorded {arrow} delivered {arrow} applied ({agents})",
+                "已记录 {arrow} 已送达 {arrow} 已生效（{agents}）"
+            ),
+        ),
+        Receipt::Applied => (
+            style::GOOD,
+            words!("recorded {arrow} delivered {arrow} applied", "已记录 {arrow} 已送达 {arrow} 已生效"),
+        ),
+        Receipt::Expired => (style::DIM, words!("recorded {arrow} too late", "已记录 {arrow} 已过期")),
         Receipt::Refused => {
             let (en, zh) =
                 own.refused.as_ref().map(|why| (why.en.as_str(), why.zh.as_str())).unwrap_or_default();
-            let words = words!("recorded {arrow} refused: {en}", "已记录 {arrow} 已拒绝：{zh}");
-            (style::BAD, words.in_lang(lang).to_owned())
+            (style::BAD, words!("recorded {arrow} refused: {en}", "已记录 {arrow} 已拒绝：{zh}"))
         }
-    }
+    };
+    (look, words.in_lang(lang).to_owned())
 }
 
 /// The whole text, and in whom it took effect.
@@ -137,9 +143,18 @@ fn detail(model: &Model, watched: &Watched) -> Vec<Line> {
         lines.extend(wrapped.map(|text| vec![Span::plain("  "), Span::plain(text)]));
     };
     say(&format!("{told}{text}"));
-    if !own.applied.is_empty() {
-        let agents = own.applied.join(", ");
-        say(words!("applied: {agents}", "已生效：{agents}").in_lang(lang));
+    for (agents, english, chinese) in [
+        (&own.applied, "applied", "已生效"),
+        (&own.delivered, "delivered", "已送达"),
+        (&own.expired, "too late for", "已过期"),
+    ] {
+        if !agents.is_empty() {
+            let agents = agents.join(", ");
+            say(words!("{english}: {agents}", "{chinese}：{agents}").in_lang(lang));
+        }
+    }
+    if let Some(why) = &own.refused {
+        say(why.in_lang(lang));
     }
     lines.truncate(DETAIL);
     lines

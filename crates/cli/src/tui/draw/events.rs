@@ -1,6 +1,6 @@
 //! The log, newest below.
 
-use super::{Look, Shown, cut, empty, fit, not_read_yet, window};
+use super::{Look, Shown, cut, empty, fit, not_read_yet, pointer, window};
 use crate::printer::style;
 use crate::render::canvas::{Line, Span};
 use crate::runs::duration;
@@ -37,20 +37,20 @@ pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
     for nth in range {
         let Some(entry) = watched.log.get(nth) else { continue };
         let look = if nth == place { Look::Chosen } else { Look::Plain };
-        lines.push(Shown { line: line(entry, watched, model), look });
+        lines.push(Shown { line: line(entry, watched, model, look), look });
     }
     lines.truncate(room);
     lines
 }
 
-fn line(entry: &Entry, watched: &Watched, model: &Model) -> Line {
+fn line(entry: &Entry, watched: &Watched, model: &Model, look_of_line: Look) -> Line {
     let (width, columns) = (model.width, model.columns);
     let start = watched.log.start.unwrap_or(entry.at);
     let time = duration(entry.at.saturating_sub(start));
     let row = entry.row.and_then(|row| watched.roster.rows.get(row));
     let name = row.map(|row| fugato_model::escape_for_terminal(&row.name).into_owned()).unwrap_or_default();
     let look = if entry.is_bad { style::BAD } else { style::PLAIN };
-    let mut line = Vec::new();
+    let mut line = vec![Span::plain(pointer(look_of_line, width))];
     if columns >= 70 {
         line.push(Span::new(style::DIM, format!("{:>6} ", entry.seq)));
     }

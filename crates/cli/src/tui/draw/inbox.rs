@@ -1,8 +1,7 @@
 //! What waits for a person: questions of agents, calls that must be allowed, effects that may or may not have happened.
 
-use super::{Look, Shown, cut, empty, not_read_yet, rule, window};
+use super::{Look, Shown, cut, empty, not_read_yet, pointer, rule, window};
 use crate::printer::style;
-use crate::render::Width;
 use crate::render::canvas::{Line, Span};
 use crate::tui::model::Model;
 use crate::tui::watched::Watched;
@@ -26,9 +25,9 @@ pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
     let list_room = if questions.is_empty() { 0 } else { questions.len().min((room / 3).max(1)) };
     for place in window(chosen, questions.len(), list_room) {
         let Some(number) = questions.get(place) else { continue };
-        let is_chosen = place == chosen;
-        let line = line(*number, run, is_chosen, model);
-        shown.push(Shown { line, look: if is_chosen { Look::Chosen } else { Look::Plain } });
+        let look = if place == chosen { Look::Chosen } else { Look::Plain };
+        let line = line(*number, run, look, model);
+        shown.push(Shown { line, look });
     }
     if let Some(number) = questions.get(chosen) {
         shown.extend(whole(*number, run, model).into_iter().map(Shown::from));
@@ -36,23 +35,22 @@ pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
     let elsewhere = super::chrome::waiting_elsewhere(model, Some(&watched.card.id));
     shown.truncate(room.saturating_sub(usize::from(elsewhere > 0)));
     if elsewhere > 0 {
-        let text = words!("  {elsewhere} other runs wait for you: 0", "  另有 {elsewhere} 个运行等您回答：0");
+        let text = words!(
+            "  other runs that wait for you: {elsewhere} (0 lists them)",
+            "  另有 {elsewhere} 个运行等您回答（按 0 列出）"
+        );
         shown.push(vec![Span::new(style::WARN, text.in_lang(lang))].into());
     }
     shown
 }
 
-fn line(number: u32, run: &Run, is_chosen: bool, model: &Model) -> Line {
-    let pointer = match (is_chosen, model.width) {
-        (false, _) => "  ",
-        (true, Width::Narrow) => "▸ ",
-        (true, Width::Wide) => "> ",
-    };
+fn line(number: u32, run: &Run, look: Look, model: &Model) -> Line {
     let Some(question) = run.questions.get(number as usize) else { return Vec::new() };
     let text = run.question_words(number);
     let text = text.in_lang(model.lang);
     let line = vec![
-        Span::plain(pointer),
+        Span::plain(pointer(look, model.width)),
+        Span::plain(" "),
         Span::new(style::DIM, format!("#{number} ")),
         Span::new(style::WARN, kind(question, model.lang)),
         Span::new(style::NAME, format!("  {}  ", who(question, run))),
@@ -97,7 +95,7 @@ pub fn whole(number: u32, run: &Run, model: &Model) -> Vec<Line> {
 }
 
 /// Used where the run is at hand anyway.
-pub fn question<'w>(watched: &'w Watched, number: u32) -> Option<(&'w Question, &'w Run)> {
+pub fn question(watched: &Watched, number: u32) -> Option<(&Question, &Run)> {
     let run = watched.run.as_ref()?;
     Some((run.questions.get(number as usize)?, run))
 }

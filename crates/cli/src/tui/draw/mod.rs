@@ -148,6 +148,15 @@ fn window(chosen: usize, count: usize, room: usize) -> std::ops::Range<usize> {
     from..(from + room).min(count)
 }
 
+/// Where the cursor stands, also for eyes and programs that see no reversed lines.
+fn pointer(look: Look, width: Width) -> &'static str {
+    match (look, width) {
+        (Look::Plain, _) => " ",
+        (Look::Chosen, Width::Narrow) => "▸",
+        (Look::Chosen, Width::Wide) => ">",
+    }
+}
+
 /// Cells of one width: cut or filled.
 fn fit(text: &str, cells: usize, width: Width) -> String {
     let text = width.cut(text, cells);
@@ -171,6 +180,17 @@ fn cut(line: Line, cells: usize, width: Width) -> Line {
         }
     }
     kept
+}
+
+/// `42s`, `3m 07s`, `2h 05m`, `9d 10h`: a figure that is redrawn every second should not change its width.
+pub fn elapsed(ms: i64) -> String {
+    let s = ms.max(0) / 1000;
+    match s {
+        0..60 => format!("{s}s"),
+        60..3600 => format!("{}m {:02}s", s / 60, s % 60),
+        3600..86_400 => format!("{}h {:02}m", s / 3600, s % 3600 / 60),
+        _ => format!("{}d {:02}h", s / 86_400, s % 86_400 / 3600),
+    }
 }
 
 /// A line across, with a few words in it.

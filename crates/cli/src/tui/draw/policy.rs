@@ -5,8 +5,9 @@ use crate::render::canvas::{Line, Span};
 use crate::runs::{cost_words, duration, tokens};
 use crate::tui::model::Model;
 use crate::tui::wrap::wrap;
-use fugato_engine::{AgentType, Limits, Run};
+use fugato_engine::{Access, AgentType, Limits, Run};
 use fugato_model::{Words, words};
+use std::collections::BTreeMap;
 
 pub fn lines(model: &Model) -> Vec<Line> {
     let Some(run) = model.watched.as_ref().and_then(|watched| watched.run.as_ref()) else {
@@ -80,38 +81,40 @@ fn skills(page: &mut Page<'_>, run: &Run) {
         page.field(&words!("read so far", "已读取"), &read.join(", "));
     }
     match (unread.is_empty(), count) {
-        (_, 0) => page.text(page.model.lang_of(&words!("none", "无"))),
+        (_, 0) => page.text(words!("none", "无").in_lang(page.model.lang)),
         (true, _) => {}
         (false, _) => page.field(&words!("not read", "未读取"), &unread.join(", ")),
     }
 }
 
 fn kinds(page: &mut Page<'_>, run: &Run) {
-    // The kinds that are there, and those the main agent may start.
-    let mut kinds: Vec<&AgentType> = run.agents.iter().map(|agent| &*agent.kind).collect();
-    kinds.extend(run.spec.types.values().map(|kind| &**kind));
-    kinds.sort_by(|a, b| a.name.cmp(&b.name));
-    kinds.dedup_by(|a, b| a.name == b.name);
+    // Those that are at work, by what they really may; then those the main agent may start.
+    let mut kinds: BTreeMap<&str, (Access, Option<&AgentType>)> = BTreeMap::new();
+    for agent in &run.agents {
+        // Without rights of its own, its access alone decides.
+        let kind = agent.rights.as_ref().map(|_| &*agent.kind);
+        kinds.insert(&agent.agent_type, (agent.access, kind));
+    }
+    for kind in run.spec.types.values() {
+        kinds.entry(&kind.name).or_insert((kind.access, Some(kind)));
+    }
     if kinds.is_empty() {
         return;
     }
     page.head(&words!("Kinds of agents", "代理的种类"));
-    for kind in kinds {
-        let tools = kind.tools.as_ref().map(|tools| tools.join(", "));
-        let tools = tools
-            .unwrap_or_else(|| page.model.lang_of(&words!("all tools of its parent", "父代理的全部工具")));
-        let less = match kind.disallowed.as_slice() {
-            [] => String::new(),
-            list => {
-                let list = list.join(", ");
-                page.model.lang_of(&words!("; not {list}", "；除 {list}"))
-            }
+    for (name, (access, kind)) in kinds {
+        let words = match access {
+            Access::ReadOnly => words!("reads only", "只读"),
+            Access::ReadWrite => words!("reads and writes", "可读写"),
         };
-        let access = match kind.access {
-            fugato_engine::Access::ReadOnly => page.model.lang_of(&words!("reads only", "只读")),
-            fugato_engine::Access::ReadWrite => page.model.lang_of(&words!("reads and writes", "可读写")),
-        };
-        page.named(&kind.name, &format!("{access}; {tools}{less}"));
+        let mut parts = vec![page.model.lang_of(&words)];
+        parts.extend(kind.map(|kind| match &kind.tools {
+            Some(tools) => tools.join(", "),
+            None => page.model.lang_of(&words!("all tools of its parent", "父代理的全部工具")),
+        }));
+        let less = kind.map(|kind| kind.disallowed.join(", ")).filter(|less| !less.is_empty());
+        parts.extend(less.map(|less| page.model.lang_of(&words!("not {less}", "除 {less}"))));
+        page.named(name, &parts.join(page.model.lang_of(&words!("; ", "；")).as_str()));
     }
 }
 
@@ -146,7 +149,7 @@ impl Page<'_> {
         }
     }
 
-    fn text(&mut self, text: String) {
+    fn text(&mut self, text: &str) {
         self.lines.push(vec![Span::new(style::DIM, format!("   {text}"))]);
     }
 }

@@ -1,11 +1,10 @@
 //! The runs of this project, newest first; where there are none, how to begin.
 
 use super::chrome::status_word;
-use super::{Look, Shown, cut, empty, fit, window};
+use super::{Look, Shown, cut, elapsed, empty, fit, pointer, window};
 use crate::printer::style;
-use crate::render::Width;
 use crate::render::canvas::{Line, Span};
-use crate::runs::{duration, look};
+use crate::runs::look as look_of;
 use crate::tui::model::{Model, Runs};
 use crate::tui::watched::Card;
 use fugato_model::words;
@@ -29,31 +28,26 @@ pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
     let range = window(model.chosen_run, cards.len(), room);
     let part = cards.iter().enumerate().skip(range.start).take(range.len());
     part.map(|(nth, card)| {
-        let is_chosen = nth == model.chosen_run;
-        let line = line(card, (ids, words), is_chosen, model);
-        Shown { line, look: if is_chosen { Look::Chosen } else { Look::Plain } }
+        let look = if nth == model.chosen_run { Look::Chosen } else { Look::Plain };
+        let line = line(card, (ids, words), look, model);
+        Shown { line, look }
     })
     .collect()
 }
 
-fn line(card: &Card, (ids, words): (usize, usize), is_chosen: bool, model: &Model) -> Line {
+fn line(card: &Card, (ids, words): (usize, usize), look: Look, model: &Model) -> Line {
     let (width, columns) = (model.width, model.columns);
-    let pointer = match (is_chosen, width) {
-        (false, _) => "  ",
-        (true, Width::Narrow) => "▸ ",
-        (true, Width::Wide) => "> ",
-    };
     let to = if card.is_live { model.now } else { card.updated_at };
-    let time = duration(to.saturating_sub(card.created_at).max(0) / 1000 * 1000);
-    let time = if time == "0 ms" { "0 s".to_owned() } else { time };
+    let time = elapsed(to.saturating_sub(card.created_at));
     let mut line = vec![
-        Span::plain(pointer),
+        Span::plain(pointer(look, width)),
+        Span::plain(" "),
         Span::new(style::NAME, fit(&card.id, ids, width)),
         Span::plain("  "),
-        Span::new(look(&card.status), fit(&status_word(&card.status, model.lang), words, width)),
+        Span::new(look_of(&card.status), fit(&status_word(&card.status, model.lang), words, width)),
     ];
     if columns >= 60 {
-        line.push(Span::new(style::DIM, format!("  {time:>9}  {:>7}", card.last_seq)));
+        line.push(Span::new(style::DIM, format!("  {time:>7}  {:>7}", card.last_seq)));
     }
     line.push(Span::plain("  "));
     line.push(Span::plain(&card.title));
