@@ -12,10 +12,10 @@ use anstyle::Style;
 use fugato_model::words;
 
 pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
-    let Some(watched) = &model.watched else { return not_read_yet(model.lang) };
+    let Some(watched) = &model.watched else { return not_read_yet(model) };
     let Some(talk) = &watched.talk else {
         return empty(
-            model.lang,
+            model,
             &[
                 words!("no agent is chosen", "没有选择代理"),
                 words!("Enter on the board opens one", "在看板上按 Enter 打开"),
@@ -30,7 +30,7 @@ pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
             true => words!("reading …", "正在读取 …"),
             false => words!("nothing has happened yet", "还没有发生任何事"),
         };
-        shown.extend(empty(model.lang, &[words]));
+        shown.extend(empty(model, &[words]));
     }
     shown.extend(lines.into_iter().map(Shown::from));
     shown

@@ -24,8 +24,8 @@ const TIME: usize = 7;
 
 pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
     let lang = model.lang;
-    let Some(watched) = &model.watched else { return not_read_yet(lang) };
-    let Some(run) = &watched.run else { return not_read_yet(lang) };
+    let Some(watched) = &model.watched else { return not_read_yet(model) };
+    let Some(run) = &watched.run else { return not_read_yet(model) };
     let shown = watched.shown(&model.filter, model.scope, lang);
     let detail = detail(model, watched, run);
     let below = if room >= ROWS_WITH_DETAIL && !detail.is_empty() { detail.len().min(DETAIL + 1) } else { 0 };
@@ -56,10 +56,10 @@ pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
 
 fn nobody(model: &Model, watched: &Watched) -> Vec<Shown> {
     if watched.roster.rows.is_empty() {
-        return empty(model.lang, &[words!("nobody has started yet", "还没有代理开始工作")]);
+        return empty(model, &[words!("nobody has started yet", "还没有代理开始工作")]);
     }
     empty(
-        model.lang,
+        model,
         &[
             words!("nobody fits", "没有符合的"),
             words!("Esc shows all, a switches between all and open", "Esc 显示全部，a 切换全部与未结束"),

@@ -17,13 +17,12 @@ const DETAIL: usize = 6;
 const COLUMNS_FOR_THE_WAY: usize = 72;
 
 pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
-    let lang = model.lang;
-    let Some(watched) = model.watched.as_ref() else { return not_read_yet(lang) };
+    let Some(watched) = model.watched.as_ref() else { return not_read_yet(model) };
     let open: Vec<Line> = unsettled(model, watched).map(|sent| sent_line(sent, model)).collect();
     let count = watched.directives.list.len();
     if count == 0 && open.is_empty() {
         return empty(
-            lang,
+            model,
             &[
                 words!("nobody has intervened in this run", "还没有人干预过这次运行"),
                 words!(

@@ -10,16 +10,16 @@ use crate::tui::watched::Watched;
 use fugato_model::words;
 
 pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
-    let Some(watched) = &model.watched else { return not_read_yet(model.lang) };
+    let Some(watched) = &model.watched else { return not_read_yet(model) };
     let count = watched.log.len();
     if count == 0 && !model.filter.is_empty() {
         return empty(
-            model.lang,
+            model,
             &[words!("no event fits", "没有符合的事件"), words!("Esc shows all", "Esc 显示全部")],
         );
     }
     if count == 0 {
-        return not_read_yet(model.lang);
+        return not_read_yet(model);
     }
     let last = count - 1;
     let place = watched.chosen_event.map_or(last, |seq| watched.log.place(seq).min(last));

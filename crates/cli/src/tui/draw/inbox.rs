@@ -14,12 +14,13 @@ pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
     let Some((watched, run)) =
         model.watched.as_ref().and_then(|watched| Some((watched, watched.run.as_ref()?)))
     else {
-        return not_read_yet(lang);
+        return not_read_yet(model);
     };
     let questions = watched.questions();
     let mut shown: Vec<Shown> = Vec::new();
     if questions.is_empty() {
-        shown.extend(empty(lang, &[words!("nothing waits for you in this run", "这次运行没有等您处理的事")]));
+        shown
+            .extend(empty(model, &[words!("nothing waits for you in this run", "这次运行没有等您处理的事")]));
     }
     let chosen = watched.chosen_question.min(questions.len().saturating_sub(1));
     let list_room = if questions.is_empty() { 0 } else { questions.len().min((room / 3).max(1)) };

@@ -16,6 +16,7 @@ mod timeline;
 
 use super::model::{Model, View};
 use super::modes::Mode;
+use super::wrap::wrap;
 use crate::printer::style;
 use crate::render::Width;
 use crate::render::canvas::{Line, Span, width_of};
@@ -214,17 +215,19 @@ fn say(lang: Lang, words: &Words) -> String {
 }
 
 /// A place where nothing is, and what to do about it.
-fn empty(lang: Lang, lines: &[Words]) -> Vec<Shown> {
+fn empty(model: &Model, lines: &[Words]) -> Vec<Shown> {
     let mut shown = vec![Shown::default()];
-    shown.extend(lines.iter().enumerate().map(|(nth, words)| {
+    for (nth, words) in lines.iter().enumerate() {
         let look = if nth == 0 { style::BOLD } else { style::PLAIN };
-        Shown::from(vec![Span::plain("  "), Span::new(look, words.in_lang(lang))])
-    }));
+        let wrapped =
+            wrap(words.in_lang(model.lang), model.columns.saturating_sub(4), model.width).into_iter();
+        shown.extend(wrapped.map(|text| Shown::from(vec![Span::plain("  "), Span::new(look, text)])));
+    }
     shown
 }
 
-fn not_read_yet(lang: Lang) -> Vec<Shown> {
-    empty(lang, &[words!("reading the run …", "正在读取运行 …")])
+fn not_read_yet(model: &Model) -> Vec<Shown> {
+    empty(model, &[words!("reading the run …", "正在读取运行 …")])
 }
 
 #[cfg(test)]

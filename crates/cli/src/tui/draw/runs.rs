@@ -13,11 +13,11 @@ pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
     let lang = model.lang;
     let cards = model.cards();
     match &model.runs {
-        Runs::Unknown => return empty(lang, &[words!("looking for runs …", "正在查找运行 …")]),
+        Runs::Unknown => return empty(model, &[words!("looking for runs …", "正在查找运行 …")]),
         Runs::Known(all) if all.is_empty() => return teach(model),
         Runs::Known(_) if cards.is_empty() => {
             return empty(
-                lang,
+                model,
                 &[words!("no run fits", "没有符合的运行"), words!("Esc shows all", "Esc 显示全部")],
             );
         }
@@ -57,7 +57,7 @@ fn line(card: &Card, (ids, words): (usize, usize), look: Look, model: &Model) ->
 /// Nothing is there: what to type.
 fn teach(model: &Model) -> Vec<Shown> {
     empty(
-        model.lang,
+        model,
         &[
             words!("no runs here yet", "这里还没有运行"),
             words!("", ""),

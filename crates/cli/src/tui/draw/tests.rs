@@ -3,7 +3,7 @@
 use crate::render::Width;
 use crate::tui::model::{Message, Model, Start};
 use crate::tui::tests::sample::{
-    answer_loads, card, drawn, ended, kinds, later_kinds, model, press, type_in,
+    all_news, answer_loads, card, drawn, ended, kinds, later_kinds, model, press, type_in,
 };
 use crate::tui::watched::Card;
 use fugato_model::Lang;
@@ -19,7 +19,7 @@ fn shown(lang: Lang, keys: &str, columns: u16, rows: u16) -> String {
     for c in keys.chars() {
         let effects =
             if c == '\n' { press(&mut model, KeyCode::Enter) } else { type_in(&mut model, &c.to_string()) };
-        answer_loads(&mut model, &effects, all.clone());
+        answer_loads(&mut model, &effects, &all_news(all.clone()));
     }
     drawn(&mut model, columns, rows)
 }

@@ -234,8 +234,7 @@ pub fn type_in(model: &mut Model, text: &str) -> Vec<Effect> {
 }
 
 /// What the effects of opening a page would bring.
-pub fn answer_loads(model: &mut Model, effects: &[Effect], kinds: Vec<EventKind>) {
-    let all = all_news(kinds);
+pub fn answer_loads(model: &mut Model, effects: &[Effect], all: &[News]) {
     for effect in effects {
         if let Effect::Load { run, row, place, seqs } = effect {
             let news = all.iter().filter(|one| seqs.contains(&one.seq)).cloned().collect();

@@ -175,7 +175,7 @@ fn the_page_of_an_agent_is_read_from_the_log_and_then_follows() {
     let effects = press(&mut model, KeyCode::Enter);
     assert!(matches!(effects.as_slice(), [Effect::Load { .. }]), "{effects:?}");
     assert_eq!(model.view, View::Agent);
-    answer_loads(&mut model, &effects, kinds());
+    answer_loads(&mut model, &effects, &all_news(kinds()));
     let page = drawn(&mut model, 80, 24);
     assert!(page.contains("读一读今天的日程") && page.contains("原文.txt"), "{page}");
     // Nothing of a hostile text reaches the terminal as it is.
