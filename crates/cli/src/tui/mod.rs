@@ -8,6 +8,7 @@ mod commands;
 mod directives;
 mod draw;
 mod editor;
+mod input;
 mod keys;
 mod log;
 mod model;

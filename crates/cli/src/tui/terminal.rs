@@ -2,21 +2,23 @@
 
 use super::draw::Screen;
 use super::draw::sheet::{Paint, put};
+use super::input::{Parser, Typed};
 use super::model::Message;
 use crate::render::Width;
 use base64::Engine as _;
 use fugato_model::Exit;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste, Event, KeyEventKind};
+use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use ratatui::crossterm::terminal::{
     BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
     disable_raw_mode, enable_raw_mode, size,
 };
-use ratatui::crossterm::{cursor::Show, event, execute, queue};
+use ratatui::crossterm::{cursor::Show, execute, queue};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use std::io::{BufWriter, Result, Stdout, Write as _, stdout};
 use std::sync::mpsc::SyncSender;
-use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// The screen, while it is ours.
@@ -120,37 +122,41 @@ fn give_back_on_panic() {
 /// Keys, pastes and the end of the terminal.
 pub fn listen_to_keys(out: SyncSender<Message>) {
     std::thread::spawn(move || {
-        while let Some(message) = next_key() {
-            let is_end = matches!(message, Message::End(_));
-            if out.send(message).is_err() || is_end {
-                return;
-            }
-        }
+        // Whoever listened is gone, or the terminal is.
+        let _ = read_keys(&out).or_else(|_| out.send(Message::End(Exit::Interrupted)));
     });
 }
 
-/// Waits for the terminal by itself: the library would turn in circles when it is gone.
-fn next_key() -> Option<Message> {
-    use rustix::event::{PollFd, PollFlags, poll};
-    let gone = Some(Message::End(Exit::Interrupted));
+/// After this long without a byte, an escape was the key of that name; a slow line has brought the rest of a sequence.
+const ESCAPE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+/// Until the terminal is gone, which is the error; or nobody listens.
+fn read_keys(out: &SyncSender<Message>) -> rustix::io::Result<()> {
+    let stdin = std::io::stdin();
+    let mut parser = Parser::default();
+    let mut bytes = vec![0; 16 * 1024];
     loop {
-        while event::poll(Duration::ZERO).unwrap_or(false) {
-            match event::read() {
-                Ok(Event::Key(key)) if key.kind != KeyEventKind::Release => return Some(Message::Key(key)),
-                Ok(Event::Paste(text)) => return Some(Message::Paste(text)),
-                Ok(_) => {}
-                Err(_) => return gone,
-            }
-        }
-        let stdin = std::io::stdin();
         let mut watched = [PollFd::new(&stdin, PollFlags::IN)];
-        match poll(&mut watched, None) {
-            Ok(_) | Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
-            Err(_) => return gone,
-        }
-        let lost = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
-        if watched.iter().any(|fd| fd.revents().intersects(lost)) {
-            return gone;
+        let wait = parser.is_waiting().then_some(&ESCAPE);
+        let typed = match poll(&mut watched, wait) {
+            Ok(0) => parser.flush().into_iter().collect(),
+            Ok(_) => match rustix::io::read(&stdin, &mut bytes) {
+                Ok(0) => return Err(Errno::IO),
+                Ok(count) => parser.feed(bytes.get(..count).unwrap_or_default()),
+                Err(Errno::INTR | Errno::AGAIN) => continue,
+                Err(error) => return Err(error),
+            },
+            Err(Errno::INTR | Errno::AGAIN) => continue,
+            Err(error) => return Err(error),
+        };
+        for one in typed {
+            let message = match one {
+                Typed::Key(key) => Message::Key(key),
+                Typed::Paste(text) => Message::Paste(text),
+            };
+            if out.send(message).is_err() {
+                return Ok(());
+            }
         }
     }
 }
