@@ -4,7 +4,6 @@ use super::news::{Body, News};
 use super::roster::Roster;
 use fugato_engine::{EventKind, Outcome, Target, Verb};
 use fugato_model::{Lang, Words, escape_for_terminal, words};
-use fugato_runtime::exports::sentence_of;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -35,10 +34,17 @@ pub struct Log {
 const MOST: usize = 50_000;
 
 impl Log {
-    pub fn push(&mut self, news: &News, row: Option<usize>, roster: &Roster, lang: Lang) {
+    pub fn push(
+        &mut self,
+        news: &News,
+        said: Option<Words>,
+        row: Option<usize>,
+        roster: &Roster,
+        lang: Lang,
+    ) {
         self.start.get_or_insert(news.at);
-        let (text, is_bad) = told(news);
-        let text = text.in_lang(lang).to_owned();
+        let (told, is_bad) = told(news, said);
+        let text = if lang == Lang::En { told.en } else { told.zh };
         let entry = Entry { seq: news.seq, at: news.at, kind: news.kind.clone(), row, text, is_bad };
         if fits(&entry, &self.filter, roster)
             && let Some(fitting) = &mut self.fitting
@@ -104,7 +110,7 @@ fn fits(entry: &Entry, filter: &str, roster: &Roster) -> bool {
 }
 
 /// The sentence of an event, and whether it is bad news.
-fn told(news: &News) -> (Words, bool) {
+fn told(news: &News, said: Option<Words>) -> (Words, bool) {
     let event = match &news.body {
         Body::Known(event) => event,
         Body::Raw(text) => {
@@ -121,8 +127,7 @@ fn told(news: &News) -> (Words, bool) {
         | EventKind::DirectiveRefused { .. } => true,
         _ => false,
     };
-    let words = sentence_of(&event.kind, |_| None).map(|sentence| sentence.words);
-    (words.unwrap_or_else(|| of_run(&event.kind)), is_bad)
+    (said.unwrap_or_else(|| of_run(&event.kind)), is_bad)
 }
 
 /// What happens to the run as a whole.

@@ -3,7 +3,6 @@
 use super::news::{Body, News};
 use fugato_engine::{AgentStatus, EventKind, NodeStatus, Run, Turn, Verb, Verdict, WaitsFor, Work};
 use fugato_model::{Lang, Words, words};
-use fugato_runtime::exports::sentence_of;
 use std::collections::HashMap;
 
 /// All rows, in the order in which they came to be.
@@ -78,8 +77,13 @@ impl Roster {
         roster
     }
 
-    /// `run` has the event applied.
-    pub fn event(&mut self, news: &News, run: &Run) -> Option<usize> {
+    /// What a directive was about.
+    pub fn verb(&self, generation: u64) -> Option<Verb> {
+        self.verbs.get(&generation).copied()
+    }
+
+    /// What happened, and its sentence; `run` has the event applied.
+    pub fn event(&mut self, news: &News, said: Option<&Words>, run: &Run) -> Option<usize> {
         let Body::Known(event) = &news.body else {
             self.reported(news, run);
             let row = self.row_of(news, run)?;
@@ -127,11 +131,10 @@ impl Roster {
             _ => {}
         }
         let at = self.row_of(news, run)?;
-        let said = sentence_of(&event.kind, |generation| self.verbs.get(&generation).copied());
         let row = self.rows.get_mut(at)?;
         row.seqs.push(news.seq);
-        if let Some(sentence) = said {
-            row.last = Some((event.at, sentence.words));
+        if let Some(words) = said {
+            row.last = Some((event.at, words.clone()));
         }
         Some(at)
     }

@@ -18,12 +18,14 @@ use ratatui::crossterm::{cursor::Show, execute, queue};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io::{BufWriter, Result, Stdout, Write as _, stdout};
+use std::mem::ManuallyDrop;
 use std::sync::mpsc::SyncSender;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// The screen, while it is ours.
 pub struct Glass {
-    terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    /// Never dropped: it would complain on a terminal that is gone, and panic doing so. What it would do, `give_back` does.
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
     width: Width,
     paint: Paint,
 }
@@ -41,7 +43,7 @@ impl Glass {
             anstream::ColorChoice::Never => Paint::Plain,
             _ => Paint::Colours,
         };
-        Ok(Self { terminal, width, paint })
+        Ok(Self { terminal: ManuallyDrop::new(terminal), width, paint })
     }
 
     /// Columns and rows.

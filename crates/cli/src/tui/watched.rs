@@ -8,6 +8,7 @@ use super::talk::Talk;
 use crate::runs::Tracer;
 use fugato_engine::{EventKind, Outcome, Run};
 use fugato_model::Lang;
+use fugato_runtime::exports::sentence_of;
 use fugato_runtime::store::{RunRow, RunStatus};
 
 /// What lists say about a run.
@@ -87,7 +88,12 @@ impl Watched {
         let Some(run) = &mut self.run else { return };
         // Nobody here does what is wanted.
         run.take_changes();
-        let row = self.roster.event(news, run);
+        let said = match &news.body {
+            Body::Known(event) => sentence_of(&event.kind, |generation| self.roster.verb(generation))
+                .map(|sentence| sentence.words),
+            Body::Raw(_) => None,
+        };
+        let row = self.roster.event(news, said.as_ref(), run);
         if let Body::Known(event) = &news.body {
             self.tracer.event(event, run);
             if matches!(&event.kind, EventKind::RunEnded { outcome, .. } if *outcome != Outcome::BudgetExhausted)
@@ -96,7 +102,7 @@ impl Watched {
             }
         }
         self.directives.event(news, run);
-        self.log.push(news, row, &self.roster, lang);
+        self.log.push(news, said, row, &self.roster, lang);
     }
 
     /// Conversations of agents that ended long ago leave memory; their pages come from the log.
