@@ -233,3 +233,83 @@ fn one(seq: u64, bytes: &[u8], reader: &Reader, kinds: &mut HashMap<String, Arc<
         body,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fugato_engine::{By, Event, EventKind, Timer};
+    use fugato_runtime::store::{Batch, NewRun, Owner, RunStatus, Store};
+    use std::sync::mpsc::sync_channel;
+
+    fn event(seq: u64) -> Vec<u8> {
+        let kind = EventKind::TimerFired { timer: Timer::Wall };
+        let at = i64::try_from(seq).unwrap();
+        serde_json::to_vec(&Event { v: Event::VERSION, seq, at, by: By::Timer, kind }).unwrap()
+    }
+
+    fn next(messages: &Receiver<Message>) -> Message {
+        messages.recv_timeout(Duration::from_secs(60)).expect("a message")
+    }
+
+    /// Numbers of news until the last one is there.
+    fn heard(messages: &Receiver<Message>, last: u64) -> Vec<u64> {
+        let mut seqs = Vec::new();
+        while seqs.last() != Some(&last) {
+            if let Message::News { news, .. } = next(messages) {
+                assert!(u64::try_from(news.len()).unwrap() <= CHUNK);
+                seqs.extend(news.iter().map(|one| one.seq));
+            }
+        }
+        seqs
+    }
+
+    #[test]
+    fn each_event_is_told_once_in_pieces_and_then_only_what_is_new() {
+        let dir = tempfile::tempdir().unwrap();
+        let (out, messages) = sync_channel(8);
+        let asks = start(dir.path().to_owned(), out);
+        // Nothing is there yet; a store that appears is seen.
+        assert!(matches!(next(&messages), Message::Runs(cards) if cards.is_empty()));
+        let store = Store::open(dir.path()).unwrap();
+        let mut events: Vec<Vec<u8>> = (1..=2500).map(event).collect();
+        events[6] =
+            br#"{"v":1,"seq":7,"at":7,"by":"host","kind":{"type":"agent.levitated","agent":3}}"#.to_vec();
+        let run = NewRun {
+            id: "run_a".into(),
+            status: RunStatus::Running,
+            skill: None,
+            title: None,
+            created_at: 0,
+            parent: None,
+            events,
+        };
+        store.create_run(run).unwrap();
+        while !matches!(next(&messages), Message::Runs(cards) if cards.len() == 1) {}
+        asks.send(Ask::Watch { run: "run_a".into() }).unwrap();
+        assert_eq!(heard(&messages, 2500), (1..=2500).collect::<Vec<u64>>());
+        let lease = store.acquire("run_a", &Owner::this_process()).unwrap();
+        let batch = Batch {
+            run: "run_a".into(),
+            epoch: lease.epoch,
+            first_seq: 2501,
+            events: vec![event(2501), event(2502)],
+            summary: None,
+            answers: Vec::new(),
+        };
+        store.append(batch).wait().unwrap();
+        assert_eq!(heard(&messages, 2502), [2501, 2502]);
+        let seqs = vec![7, 9, 2502];
+        asks.send(Ask::Load { run: "run_a".into(), row: 0, place: Place::After, seqs: seqs.clone() })
+            .unwrap();
+        let page = loop {
+            if let Message::Page { news, .. } = next(&messages) {
+                break news;
+            }
+        };
+        assert_eq!(page.iter().map(|one| one.seq).collect::<Vec<_>>(), seqs);
+        // A kind of a later version is shown as it stands.
+        assert!(
+            matches!(page.first(), Some(News { body: Body::Raw(text), .. }) if text.contains("levitated"))
+        );
+    }
+}

@@ -185,10 +185,12 @@ pub fn later_kinds() -> Vec<EventKind> {
             target: Target::Agent(AgentPath::new("收集/critic")),
             text: Some("只看标题 and nothing else".into()),
         },
-        EventKind::DirectiveRefused {
-            generation: 2,
-            reason: words!("agent `收集/critic` has finished", "代理 `收集/critic` 已结束"),
-        },
+        // By its fields, as the log has it: other versions have more of them.
+        serde_json::from_value(json!({
+            "type": "directive.refused", "generation": 2,
+            "reason": words!("agent `收集/critic` has finished", "代理 `收集/critic` 已结束"),
+        }))
+        .unwrap(),
         EventKind::InputAnswered { question: 0, answer: "轻松".into() },
     ]
 }
