@@ -104,7 +104,8 @@ fn show(app: &mut App, start: Start) -> Outcome {
     (stage.model.columns, stage.model.rows) = glass.size();
     let ended = stage.play(&messages, &mut glass);
     drop(glass);
-    ended.map_err(unusable)
+    // What cannot be drawn on is gone: nobody is left to be told, and the runs go on.
+    Ok(ended.unwrap_or(Exit::Interrupted))
 }
 
 /// The model and whom its effects go to.

@@ -73,7 +73,7 @@ fn a_run_is_opened_paused_redirected_answered_and_cancelled_from_the_screen() {
     screen.shows("cancel EVERYTHING");
     assert_eq!(events(&env, "run.ended"), "");
     screen.type_keys("all\r");
-    screen.shows("aborted");
+    screen.shows("applied: fugato intervene cancel all");
     assert!(events(&env, "run.ended").contains("aborted"));
     screen.type_keys("q");
     let (code, _) = screen.finish_any();
