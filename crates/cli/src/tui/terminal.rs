@@ -17,7 +17,7 @@ use ratatui::crossterm::terminal::{
 use ratatui::crossterm::{cursor::Show, execute, queue};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use std::io::{BufWriter, Result, Stdout, Write as _, stdout};
+use std::io::{BufWriter, Result, Write, stdout};
 use std::mem::ManuallyDrop;
 use std::sync::mpsc::SyncSender;
 use tokio::signal::unix::{SignalKind, signal};
@@ -25,9 +25,23 @@ use tokio::signal::unix::{SignalKind, signal};
 /// The screen, while it is ours.
 pub struct Glass {
     /// Never dropped: it would complain on a terminal that is gone, and panic doing so. What it would do, `give_back` does.
-    terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Stdout>>>>,
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Tty>>>>,
     width: Width,
     paint: Paint,
+}
+
+/// Past the buffer of the standard library: what could not be written to a terminal that is gone must not be tried again
+/// when the program ends.
+struct Tty;
+
+impl Write for Tty {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        Ok(rustix::io::write(stdout(), bytes)?)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A screen of a wide terminal in one write.
@@ -37,7 +51,7 @@ impl Glass {
     pub fn take(width: Width) -> Result<Self> {
         give_back_on_panic();
         enter()?;
-        let backend = CrosstermBackend::new(BufWriter::with_capacity(BUFFER, stdout()));
+        let backend = CrosstermBackend::new(BufWriter::with_capacity(BUFFER, Tty));
         let terminal = Terminal::new(backend).inspect_err(|_| give_back())?;
         let paint = match anstream::AutoStream::choice(&stdout()) {
             anstream::ColorChoice::Never => Paint::Plain,
@@ -79,7 +93,7 @@ impl Glass {
         let encoded = base64::engine::general_purpose::STANDARD.encode(text);
         let backend = self.terminal.backend_mut();
         write!(backend, "\x1b]52;c;{encoded}\x07")?;
-        std::io::Write::flush(backend)
+        Write::flush(backend)
     }
 
     /// Puts the program aside, as Ctrl-Z does everywhere; returns when it is brought back.
@@ -99,12 +113,12 @@ impl Drop for Glass {
 
 fn enter() -> Result<()> {
     enable_raw_mode()?;
-    execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste).inspect_err(|_| give_back())
+    execute!(Tty, EnterAlternateScreen, EnableBracketedPaste).inspect_err(|_| give_back())
 }
 
 /// As it was. A terminal that is gone cannot be given back.
 fn give_back() {
-    let _ = execute!(stdout(), EndSynchronizedUpdate, DisableBracketedPaste, LeaveAlternateScreen, Show);
+    let _ = execute!(Tty, EndSynchronizedUpdate, DisableBracketedPaste, LeaveAlternateScreen, Show);
     let _ = disable_raw_mode();
 }
 
