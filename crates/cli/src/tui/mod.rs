@@ -11,6 +11,7 @@ mod editor;
 mod input;
 mod keys;
 mod log;
+mod messages;
 mod model;
 mod modes;
 mod news;
