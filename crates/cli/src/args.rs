@@ -86,6 +86,8 @@ pub enum Command {
     Send(crate::runs::SendArgs),
     /// Allow a tool call that waits for it, or deny it
     Approve(crate::runs::ApproveArgs),
+    /// Watch runs on the whole screen, live, and intervene
+    Watch(crate::tui::WatchArgs),
     /// The runs of this project: list, show, remove, export, import
     Runs(crate::runs::RunsArgs),
     /// Print the events of a run, or follow them

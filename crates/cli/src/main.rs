@@ -22,6 +22,7 @@ mod render;
 mod runs;
 mod skill;
 mod status;
+mod tui;
 mod usage;
 mod wiring;
 mod words_zh;
@@ -72,6 +73,7 @@ fn main() -> ExitCode {
 
 fn run(command: Option<Command>, app: &mut App) -> Outcome {
     match command {
+        None if tui::is_possible(app) => tui::home(app),
         None => {
             let help = words_zh::translate(Cli::command(), app.out.lang).render_help();
             app.out.line(help.ansi())?;
@@ -96,6 +98,7 @@ fn run(command: Option<Command>, app: &mut App) -> Outcome {
         Some(Command::Answer(args)) => runs::answer(&args, app),
         Some(Command::Send(args)) => runs::send(&args, app),
         Some(Command::Approve(args)) => runs::approve(&args, app),
+        Some(Command::Watch(args)) => tui::run(&args, app),
         Some(Command::Runs(args)) => runs::runs(&args, app),
         Some(Command::Events(args)) => runs::show_events(&args, app),
         Some(Command::Trace(args)) => runs::show_trace(&args, app),

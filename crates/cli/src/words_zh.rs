@@ -22,6 +22,7 @@ const ABOUT: &[(&str, &str)] = &[
     ("answer", "回答运行提出的问题"),
     ("send", "给代理发一条消息；已结束的代理会继续工作"),
     ("approve", "批准或拒绝等待许可的工具调用"),
+    ("watch", "在整个屏幕上实时观察运行，并进行干预"),
     ("runs", "本项目的运行：列出、查看、移除、导出、导入"),
     ("runs ls", "列出本项目的运行，最新的在前"),
     ("runs show", "在一页中查看一个运行：状态、节点、变量和费用"),
@@ -248,6 +249,10 @@ const HELP: &[(&str, &str)] = &[
     ("Let commands and scripts use the network", "允许命令和脚本使用网络"),
     ("The run, or the beginning of its id [default: the newest]", "运行的编号或其前缀 [默认：最新的运行]"),
     ("The run, or the beginning of its id", "运行的编号或其前缀"),
+    (
+        "The run, or the beginning of its id [default: the active one, else the newest]",
+        "运行的编号或其前缀 [默认：当前运行，否则最新的运行]",
+    ),
     (
         "Show every model and tool call [default: when there are few]",
         "显示每次模型和工具调用 [默认：数量少时显示]",

@@ -5,6 +5,7 @@ use crate::printer::style;
 use crate::render::Width;
 use crate::render::canvas::{Line, Span, Strokes, strings, width_of};
 use crate::render::layered::{self, Graph, TextBox};
+use anstyle::Style;
 use fugato_engine::{Phase, Plan, PlanNode, Work};
 use fugato_model::{Lang, words};
 use std::collections::HashMap;
@@ -28,26 +29,34 @@ enum Detail {
 /// Subagents shown in a box; the outline shows all.
 const SHOWN_IN_BOX: usize = 16;
 
+/// A sign before the name of a node, by its number in the plan, and how both look: how it stands, in a run.
+pub type Marks<'m> = &'m dyn Fn(usize) -> Option<(Style, String)>;
+
 /// Lines of text; no model is asked. Sub-skills with phases of their own are pictures of their own, below.
 pub fn draw(plan: &Plan, paper: Paper) -> Vec<String> {
-    let mut lines = level(plan, None, paper);
+    strings(&picture(plan, paper, &|_| None))
+}
+
+/// The same with a sign at every node.
+pub fn picture(plan: &Plan, paper: Paper, marks: Marks<'_>) -> Vec<Line> {
+    let mut lines = level(plan, None, paper, marks);
     for (number, call) in (0u32..).zip(&plan.nodes) {
         let Work::Phases { skill, .. } = &call.work else { continue };
         let (id, skill) = (safe(&call.id), safe(skill));
         let says = say(paper.lang, &format!("  the phases of {skill}"), &format!("  {skill} 的阶段"));
-        lines.push(String::new());
-        lines.extend(strings(&[cut(vec![Span::new(style::NAME, id), Span::new(style::DIM, says)], paper)]));
-        lines.extend(level(plan, Some(number), paper));
+        lines.push(Vec::new());
+        lines.push(cut(vec![Span::new(style::NAME, id), Span::new(style::DIM, says)], paper));
+        lines.extend(level(plan, Some(number), paper, marks));
     }
     lines
 }
 
 /// The phases of the skill itself, or of one that a node calls.
-fn level(plan: &Plan, within: Option<u32>, paper: Paper) -> Vec<String> {
-    let picture = [Detail::OneLine, Detail::Stacked, Detail::Names]
-        .into_iter()
-        .find_map(|detail| layered::draw(&graph(plan, within, paper, detail), paper.width, paper.columns));
-    strings(&picture.unwrap_or_else(|| outline(plan, within, paper)))
+fn level(plan: &Plan, within: Option<u32>, paper: Paper, marks: Marks<'_>) -> Vec<Line> {
+    let picture = [Detail::OneLine, Detail::Stacked, Detail::Names].into_iter().find_map(|detail| {
+        layered::draw(&graph(plan, within, paper, detail, marks), paper.width, paper.columns)
+    });
+    picture.unwrap_or_else(|| outline(plan, within, paper, marks))
 }
 
 /// A skill without phases: one agent reads it.
@@ -66,7 +75,7 @@ pub fn draw_single(paper: Paper) -> Vec<String> {
     strings(&picture.unwrap_or_else(|| vec![cut(vec![Span::plain(&does)], paper)]))
 }
 
-fn graph(plan: &Plan, within: Option<u32>, paper: Paper, detail: Detail) -> Graph {
+fn graph(plan: &Plan, within: Option<u32>, paper: Paper, detail: Detail, marks: Marks<'_>) -> Graph {
     let by_phase = nodes_by_phase(plan);
     let chosen =
         || (0u32..).zip(plan.phases.iter().zip(&by_phase)).filter(|(_, (phase, _))| phase.within == within);
@@ -76,7 +85,7 @@ fn graph(plan: &Plan, within: Option<u32>, paper: Paper, detail: Detail) -> Grap
         if phase.parallel && nodes.len() > 1 {
             title.push(Span::new(style::DIM, say(paper.lang, " (parallel)", "（并行）")));
         }
-        TextBox { title, lines: contents(nodes, paper, detail) }
+        TextBox { title, lines: contents(nodes, paper, detail, marks) }
     });
     let edges = chosen().flat_map(|(to, (phase, _))| {
         let numbers = &numbers;
@@ -96,30 +105,31 @@ fn safe(text: &str) -> String {
     fugato_model::escape_for_terminal(text).into_owned()
 }
 
-fn nodes_by_phase(plan: &Plan) -> Vec<Vec<&PlanNode>> {
-    let mut by_phase: Vec<Vec<&PlanNode>> = vec![Vec::new(); plan.phases.len()];
-    for node in plan.nodes.iter().filter(|node| !matches!(node.work, Work::Gate)) {
+fn nodes_by_phase(plan: &Plan) -> Vec<Vec<(usize, &PlanNode)>> {
+    let mut by_phase: Vec<Vec<(usize, &PlanNode)>> = vec![Vec::new(); plan.phases.len()];
+    for (at, node) in plan.nodes.iter().enumerate().filter(|(_, node)| !matches!(node.work, Work::Gate)) {
         if let Some(nodes) = by_phase.get_mut(node.phase as usize) {
-            nodes.push(node);
+            nodes.push((at, node));
         }
     }
     by_phase
 }
 
 /// The lines of a box, in columns.
-fn contents(nodes: &[&PlanNode], paper: Paper, detail: Detail) -> Vec<Line> {
+fn contents(nodes: &[(usize, &PlanNode)], paper: Paper, detail: Detail, marks: Marks<'_>) -> Vec<Line> {
     let Paper { lang, width, .. } = paper;
     if nodes.is_empty() {
         return vec![vec![Span::new(style::DIM, say(lang, "switched off", "已停用"))]];
     }
-    let told: Vec<Told> = nodes.iter().take(SHOWN_IN_BOX).map(|node| Told::new(node, paper)).collect();
+    let told: Vec<Told> =
+        nodes.iter().take(SHOWN_IN_BOX).map(|(at, node)| Told::new(node, paper, marks(*at))).collect();
     let widest = |part: fn(&Told) -> &str| told.iter().map(|told| width.of(part(told))).max().unwrap_or(0);
     let (names, kinds, outputs) =
         (widest(|told| &told.name), widest(|told| &told.kind), widest(|told| &told.output));
     let pad = |text: &str, cells: usize| " ".repeat(cells.saturating_sub(width.of(text)));
     let mut lines: Vec<Line> = Vec::new();
-    for Told { name, kind, output, marks } in &told {
-        let name_span = Span::plain(name);
+    for Told { name, look, kind, output, marks } in &told {
+        let name_span = Span::new(*look, name);
         let (dim, bold) = (style::DIM, style::BOLD);
         match detail {
             Detail::Names => lines.push(vec![name_span]),
@@ -157,13 +167,14 @@ fn contents(nodes: &[&PlanNode], paper: Paper, detail: Detail) -> Vec<Line> {
 /// What is said about a node.
 struct Told {
     name: String,
+    look: Style,
     kind: String,
     output: String,
     marks: String,
 }
 
 impl Told {
-    fn new(node: &PlanNode, paper: Paper) -> Self {
+    fn new(node: &PlanNode, paper: Paper, mark: Option<(Style, String)>) -> Self {
         let Paper { lang, width, .. } = paper;
         let arrow = Strokes::from(width).arrow();
         let own = node.id.rsplit_once('/').map_or(node.id.as_str(), |(_, own)| own);
@@ -189,12 +200,16 @@ impl Told {
         if node.optional {
             marks.push(say(lang, "optional", "可选"));
         }
-        Self { name: safe(&name), kind: safe(&kind), output: safe(&output), marks: marks.join(", ") }
+        let (look, name) = match mark {
+            Some((look, sign)) => (look, format!("{sign} {name}")),
+            None => (style::PLAIN, name),
+        };
+        Self { name: safe(&name), look, kind: safe(&kind), output: safe(&output), marks: marks.join(", ") }
     }
 }
 
 /// One phase after the other, each with what it waits for.
-fn outline(plan: &Plan, within: Option<u32>, paper: Paper) -> Vec<Line> {
+fn outline(plan: &Plan, within: Option<u32>, paper: Paper, marks: Marks<'_>) -> Vec<Line> {
     let by_phase = nodes_by_phase(plan);
     let (arrow, bar, last_bar, waits_for) = match Strokes::from(paper.width) {
         Strokes::Lines => ("◀──", "├─ ", "└─ ", "──▶"),
@@ -216,12 +231,12 @@ fn outline(plan: &Plan, within: Option<u32>, paper: Paper) -> Vec<Line> {
             head.push(Span::new(style::DIM, format!("  {arrow} {}", waits.join(", "))));
         }
         lines.push(head);
-        for (number, node) in nodes.iter().enumerate() {
+        for (number, (at, node)) in nodes.iter().enumerate() {
             let branch = if number + 1 == nodes.len() { last_bar } else { bar };
-            let Told { name, kind, output, marks } = Told::new(node, paper);
+            let Told { name, look, kind, output, marks } = Told::new(node, paper, marks(*at));
             let output = output.replacen(Strokes::from(paper.width).arrow(), waits_for, 1);
             let mut line =
-                vec![Span::plain(format!("{branch}{name}")), Span::new(style::DIM, format!("  {kind}"))];
+                vec![Span::plain(branch), Span::new(look, name), Span::new(style::DIM, format!("  {kind}"))];
             if !output.is_empty() {
                 line.push(Span::new(style::BOLD, format!("  {output}")));
             }

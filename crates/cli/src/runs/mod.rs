@@ -35,7 +35,10 @@ mod variables;
 
 pub use answer::{AnswerArgs, run as answer};
 pub use confine::{SandboxArgs, sandbox};
+pub use detach::spawn;
 pub use diff::{DiffArgs, run as diff};
+pub use drawing::{Paper, picture};
+pub use estimate::tokens;
 pub use events::{EventsArgs, run as show_events};
 pub use go::{GoArgs, run as go};
 pub use history::{CostArgs, cost};
@@ -43,15 +46,16 @@ pub use intervene::{
     CancelArgs, InterveneArgs, PauseArgs, RedirectArgs, RestartArgs, cancel, intervene, pause, redirect,
     restart,
 };
-pub use listing::{RunsArgs, run as runs};
+pub use listing::{RunsArgs, look, run as runs};
 pub use models::{models, web};
 pub use planning::{PlanArgs, run as plan};
 pub use replay::{ReplayArgs, run as replay};
+pub use reporter::{cost_words, duration};
 pub use rerun::{RerunArgs, run as rerun};
 pub use resume::{ResumeArgs, run as resume};
 pub use send::{ApproveArgs, SendArgs, approve, send};
 pub use start::{RunArgs, run as start};
-pub use trace::{TraceArgs, run as show_trace};
+pub use trace::{Chart, Steps, TraceArgs, Tracer, run as show_trace};
 
 use crate::app::{App, env_var};
 use crate::error::CliError;

@@ -1,4 +1,5 @@
-//! `fugato status --watch`: the dashboard anew every second, until the run is over or nobody reads any more.
+//! `fugato status --watch`: on a terminal the whole screen of `fugato watch`; elsewhere, and for runs of other programs, the
+//! dashboard anew every second, until the run is over or nobody reads any more.
 
 use super::{Layout, Looked, StatusArgs, document, lines, look, now, say_nobody};
 use crate::app::App;
@@ -19,6 +20,10 @@ pub fn run(args: &StatusArgs, app: &mut App) -> Outcome {
         };
         // The run that was there at first, whatever else becomes active meanwhile.
         following = Some(view.id.clone());
+        let is_ours = || crate::runs::reader(app).is_ok_and(|reader| reader.run(&view.id).is_ok());
+        if is_screen && crate::tui::is_possible(app) && is_ours() {
+            return crate::tui::watch(app, Some(&view.id));
+        }
         let text = if app.out.json {
             document(&view, now(), app.out.lang).to_string()
         } else {

@@ -36,6 +36,7 @@ mod sandbox;
 mod skills;
 mod steered;
 mod terminal;
+mod watch;
 mod wired;
 mod wiring;
 

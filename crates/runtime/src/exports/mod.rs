@@ -39,4 +39,5 @@ pub(crate) use overlook::{Overlooked, overlook, read_end, read_whole};
 pub use pointer::{point_at, pointed_at};
 pub(crate) use rebuild::renew;
 pub use rebuild::{Compared, Rebuilt, compare, rebuild};
+pub use sentence::{Sentence, of_event as sentence_of};
 pub use status::{Action, AgentWord, MessageType, RunWord};

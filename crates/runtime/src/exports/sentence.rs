@@ -6,7 +6,7 @@ use fugato_model::{Words, escape_for_terminal, words};
 
 /// A line to be: the kind of happening and its sentence.
 #[derive(Debug, PartialEq)]
-pub(super) struct Sentence {
+pub struct Sentence {
     pub kind: &'static str,
     pub words: Words,
     pub tool: Option<String>,
@@ -41,7 +41,7 @@ pub(super) fn cut_to(text: &str, longest: usize) -> String {
 }
 
 /// The sentence of an event that concerns one agent. `None`: it says nothing an agent's reader would miss.
-pub(super) fn of_event(kind: &EventKind, verb_of: impl Fn(u64) -> Option<Verb>) -> Option<Sentence> {
+pub fn of_event(kind: &EventKind, verb_of: impl Fn(u64) -> Option<Verb>) -> Option<Sentence> {
     match kind {
         EventKind::NodeStarted { attempt, .. } => Some(started(*attempt)),
         EventKind::NodeCompleted { warnings, .. } => Some(completed(warnings)),

@@ -7,17 +7,18 @@ mod scale;
 #[cfg(test)]
 mod tests;
 
+pub use chart::{Chart, Steps};
+pub use rows::{Trace, Tracer};
+
 use super::reporter::{cost_words, duration};
 use super::{find, open, reader};
 use crate::app::App;
 use crate::error::Outcome;
 use crate::render::canvas::strings;
-use chart::{Chart, Steps};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use fugato_model::{Exit, words};
 use fugato_runtime::store::RunStatus;
-use rows::Trace;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Draw a run as a waterfall.

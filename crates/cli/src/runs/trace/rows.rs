@@ -90,39 +90,20 @@ impl Bar {
 
 impl Trace {
     pub fn of(events: &[Event], run: &Run) -> Self {
-        let mut reader = Reader { run, ..Reader::new(run) };
-        let from = events.first().map_or(0, |event| event.at);
-        reader.clock = from;
-        let reused = run.spec.plan.nodes.iter().filter(|node| run.spec.reused.contains_key(&node.id));
-        reader.bars.extend(reused.map(|node| Bar {
-            id: node.id.clone(),
-            start: from,
-            end: Some(from),
-            state: State::Reused,
-            ..Bar::default()
-        }));
-        for event in events {
-            let before = reader.clock;
-            // The order is the truth, the clock may have been set back: time never does.
-            reader.clock = before.max(event.at);
-            reader.event(&event.kind, before);
+        let mut tracer = Tracer::new(run, events.first().map_or(0, |event| event.at));
+        events.iter().for_each(|event| tracer.event(event, run));
+        if run.ended.is_some() {
+            tracer.close();
         }
-        let to = reader.clock;
-        let is_over = run.ended.is_some();
-        for bar in reader.bars.iter_mut().filter(|bar| bar.state == State::Running && is_over) {
-            (bar.state, bar.end) = (State::Stopped, Some(to));
-            bar.breaks.iter_mut().for_each(|pause| pause.end = pause.end.or(Some(to)));
-            bar.steps.iter_mut().for_each(|step| step.end = step.end.or(Some(to)));
-        }
-        Self { from, to, resumed: reader.resumed, bars: reader.bars }
+        tracer.trace
     }
 }
 
-struct Reader<'r> {
-    run: &'r Run,
+/// Follows a log: the bars so far, and what is still under way. `run` has the event applied, or is further on.
+#[derive(Debug, Default)]
+pub struct Tracer {
+    pub trace: Trace,
     clock: i64,
-    bars: Vec<Bar>,
-    resumed: Vec<i64>,
     /// Bar of a node at work.
     open: HashMap<u32, usize>,
     /// Bar each agent works for now.
@@ -132,27 +113,45 @@ struct Reader<'r> {
     questions: Vec<Option<(usize, Option<usize>)>>,
 }
 
-impl<'r> Reader<'r> {
-    fn new(run: &'r Run) -> Self {
-        Self {
-            run,
-            clock: 0,
-            bars: Vec::new(),
-            resumed: Vec::new(),
-            open: HashMap::new(),
-            agents: Vec::new(),
-            calls: HashMap::new(),
-            questions: Vec::new(),
+impl Tracer {
+    pub fn new(run: &Run, from: i64) -> Self {
+        let reused = run.spec.plan.nodes.iter().filter(|node| run.spec.reused.contains_key(&node.id));
+        let bars = reused.map(|node| Bar {
+            id: node.id.clone(),
+            start: from,
+            end: Some(from),
+            state: State::Reused,
+            ..Bar::default()
+        });
+        let trace = Trace { from, to: from, resumed: Vec::new(), bars: bars.collect() };
+        Self { trace, clock: from, ..Self::default() }
+    }
+
+    pub fn event(&mut self, event: &Event, run: &Run) {
+        let before = self.clock;
+        // The order is the truth, the clock may have been set back: time never does.
+        self.clock = before.max(event.at);
+        self.trace.to = self.clock;
+        self.happened(&event.kind, before, run);
+    }
+
+    /// The run is over: what had not ended has stopped.
+    pub fn close(&mut self) {
+        let to = self.clock;
+        for bar in self.trace.bars.iter_mut().filter(|bar| bar.state == State::Running) {
+            (bar.state, bar.end) = (State::Stopped, Some(to));
+            bar.breaks.iter_mut().for_each(|pause| pause.end = pause.end.or(Some(to)));
+            bar.steps.iter_mut().for_each(|step| step.end = step.end.or(Some(to)));
         }
     }
 
-    fn event(&mut self, kind: &EventKind, before: i64) {
+    fn happened(&mut self, kind: &EventKind, before: i64, run: &Run) {
         let now = self.clock;
         match kind {
             EventKind::NodeStarted { node, attempt, .. } => {
-                let id = self.run.plan_node(*node).map(|plan| plan.id.clone()).unwrap_or_default();
-                self.open.insert(*node, self.bars.len());
-                self.bars.push(Bar { id, start: now, attempt: *attempt, ..Bar::default() });
+                let id = run.plan_node(*node).map(|plan| plan.id.clone()).unwrap_or_default();
+                self.open.insert(*node, self.trace.bars.len());
+                self.trace.bars.push(Bar { id, start: now, attempt: *attempt, ..Bar::default() });
             }
             EventKind::NodeCompleted { node, .. } => self.end(*node, State::Done),
             EventKind::NodeFailed { node, then, .. } => {
@@ -165,21 +164,20 @@ impl<'r> Reader<'r> {
             }
             EventKind::AgentStarted { agent, node, .. } => {
                 let bar = node.and_then(|node| self.open.get(&node).copied()).unwrap_or_else(|| {
-                    let is_child =
-                        self.run.agent(agent.as_str()).is_some_and(|(_, state)| state.parent.is_some());
+                    let is_child = run.agent(agent.as_str()).is_some_and(|(_, state)| state.parent.is_some());
                     let id = if is_child { format!("↳ {agent}") } else { agent.to_string() };
-                    self.bars.push(Bar { id, start: now, attempt: 1, ..Bar::default() });
-                    self.bars.len() - 1
+                    self.trace.bars.push(Bar { id, start: now, attempt: 1, ..Bar::default() });
+                    self.trace.bars.len() - 1
                 });
                 self.agents.push(bar);
             }
-            EventKind::AgentStopped { agent, verdict } if self.is_child(*agent) => {
+            EventKind::AgentStopped { agent, verdict } if is_child(run, *agent) => {
                 let state = match verdict {
                     Verdict::Submitted { .. } | Verdict::Answered { .. } => State::Done,
                     Verdict::LimitReached { .. } => State::FellBack,
                     Verdict::Failed { .. } | Verdict::Cancelled => State::Failed,
                 };
-                let bar = self.agents.get(*agent as usize).and_then(|at| self.bars.get_mut(*at));
+                let bar = self.agents.get(*agent as usize).and_then(|at| self.trace.bars.get_mut(*at));
                 if let Some(bar) = bar {
                     (bar.end, bar.state) = (Some(now), state);
                     bar.steps.iter_mut().for_each(|step| step.end = step.end.or(Some(now)));
@@ -187,11 +185,11 @@ impl<'r> Reader<'r> {
             }
             // It goes on as another bar: between its tasks it did nothing.
             EventKind::AgentContinued { agent, node: None, delegated: Some(_), .. } => {
-                let path = self.run.agents.get(*agent as usize).map(|state| state.path.to_string());
+                let path = run.agents.get(*agent as usize).map(|state| state.path.to_string());
                 if let Some(slot) = self.agents.get_mut(*agent as usize) {
-                    *slot = self.bars.len();
+                    *slot = self.trace.bars.len();
                     let id = format!("↳ {}", path.unwrap_or_default());
-                    self.bars.push(Bar { id, start: now, attempt: 1, ..Bar::default() });
+                    self.trace.bars.push(Bar { id, start: now, attempt: 1, ..Bar::default() });
                 }
             }
             EventKind::AgentContinued { agent, node, .. } => {
@@ -201,7 +199,7 @@ impl<'r> Reader<'r> {
                 }
             }
             EventKind::ModelRequested { agent, step, .. } => {
-                self.call((*agent, *step, None), StepKind::Model, self.model_of(*agent));
+                self.call((*agent, *step, None), StepKind::Model, model_of(run, *agent));
             }
             EventKind::ModelAnswered { agent, step, .. } => self.called((*agent, *step, None), false),
             EventKind::ModelFailed { agent, step, .. } => self.called((*agent, *step, None), true),
@@ -216,17 +214,17 @@ impl<'r> Reader<'r> {
             }
             EventKind::InputRequested { about, .. } => self.asked(*about),
             EventKind::InputAnswered { question, .. } => self.answered(*question),
-            EventKind::RunRecovered { .. } => self.recovered(before),
+            EventKind::RunRecovered { .. } => self.recovered(before, run),
             EventKind::RunEnded { .. } => {
                 // A skill without phases has no node that ends: its agent's bar does.
-                let outcome = self.run.ended.as_ref().map(|(outcome, ..)| *outcome);
+                let outcome = run.ended.as_ref().map(|(outcome, ..)| *outcome);
                 let state = match outcome {
                     Some(fugato_engine::Outcome::Complete) => State::Done,
                     Some(fugato_engine::Outcome::Failed) => State::Failed,
                     _ => return,
                 };
-                if self.run.spec.single.is_some()
-                    && let Some(bar) = self.bars.first_mut()
+                if run.spec.single.is_some()
+                    && let Some(bar) = self.trace.bars.first_mut()
                 {
                     (bar.end, bar.state) = (Some(now), state);
                 }
@@ -235,17 +233,9 @@ impl<'r> Reader<'r> {
         }
     }
 
-    fn is_child(&self, agent: u32) -> bool {
-        self.run.agents.get(agent as usize).is_some_and(|state| state.parent.is_some())
-    }
-
-    fn model_of(&self, agent: u32) -> String {
-        self.run.agents.get(agent as usize).map(|agent| agent.model.clone()).unwrap_or_default()
-    }
-
     fn end(&mut self, node: u32, state: State) {
         let now = self.clock;
-        if let Some(bar) = self.open.remove(&node).and_then(|at| self.bars.get_mut(at)) {
+        if let Some(bar) = self.open.remove(&node).and_then(|at| self.trace.bars.get_mut(at)) {
             (bar.end, bar.state) = (Some(now), state);
             bar.breaks.iter_mut().for_each(|pause| pause.end = pause.end.or(Some(now)));
             bar.steps.iter_mut().for_each(|step| step.end = step.end.or(Some(now)));
@@ -255,14 +245,14 @@ impl<'r> Reader<'r> {
     fn call(&mut self, key: (u32, u32, Option<u32>), kind: StepKind, label: String) {
         let start = self.clock;
         let Some(at) = self.agents.get(key.0 as usize).copied() else { return };
-        let Some(bar) = self.bars.get_mut(at) else { return };
+        let Some(bar) = self.trace.bars.get_mut(at) else { return };
         self.calls.insert(key, (at, bar.steps.len()));
         bar.steps.push(Step { kind, label, start, end: None, failed: false });
     }
 
     fn called(&mut self, key: (u32, u32, Option<u32>), failed: bool) {
         let Some((bar, step)) = self.calls.remove(&key) else { return };
-        if let Some(step) = self.bars.get_mut(bar).and_then(|bar| bar.steps.get_mut(step)) {
+        if let Some(step) = self.trace.bars.get_mut(bar).and_then(|bar| bar.steps.get_mut(step)) {
             (step.end, step.failed) = (Some(self.clock), failed);
         }
     }
@@ -276,7 +266,7 @@ impl<'r> Reader<'r> {
             Asked::Uncertain { node } => self.open.get(&node).copied(),
         };
         let waiting = at.and_then(|at| {
-            let bar = self.bars.get_mut(at)?;
+            let bar = self.trace.bars.get_mut(at)?;
             bar.breaks.push(Break { why: Why::Person, start, end: None });
             let step = matches!(about, Asked::Agent { .. }).then(|| {
                 bar.steps.push(Step {
@@ -296,7 +286,7 @@ impl<'r> Reader<'r> {
     fn answered(&mut self, question: u32) {
         let end = Some(self.clock);
         let Some(Some((bar, step))) = self.questions.get(question as usize).copied() else { return };
-        let Some(bar) = self.bars.get_mut(bar) else { return };
+        let Some(bar) = self.trace.bars.get_mut(bar) else { return };
         let open = bar.breaks.iter_mut().find(|pause| pause.why == Why::Person && pause.end.is_none());
         if let Some(pause) = open {
             pause.end = end;
@@ -307,19 +297,27 @@ impl<'r> Reader<'r> {
     }
 
     /// From the last sign of the old owner to the first of the new one nothing was done, except waiting for a person.
-    fn recovered(&mut self, before: i64) {
+    fn recovered(&mut self, before: i64, run: &Run) {
         let now = self.clock;
-        self.resumed.push(now);
-        let at_work: Vec<usize> = if self.run.spec.single.is_some() {
-            (0..self.bars.len()).collect()
+        self.trace.resumed.push(now);
+        let at_work: Vec<usize> = if run.spec.single.is_some() {
+            (0..self.trace.bars.len()).collect()
         } else {
             self.open.values().copied().collect()
         };
         for at in at_work {
-            let Some(bar) = self.bars.get_mut(at).filter(|bar| bar.end.is_none()) else { continue };
+            let Some(bar) = self.trace.bars.get_mut(at).filter(|bar| bar.end.is_none()) else { continue };
             if bar.breaks.iter().all(|pause| pause.end.is_some()) {
                 bar.breaks.push(Break { why: Why::Nobody, start: before, end: Some(now) });
             }
         }
     }
+}
+
+fn is_child(run: &Run, agent: u32) -> bool {
+    run.agents.get(agent as usize).is_some_and(|state| state.parent.is_some())
+}
+
+fn model_of(run: &Run, agent: u32) -> String {
+    run.agents.get(agent as usize).map(|agent| agent.model.clone()).unwrap_or_default()
 }

@@ -1,0 +1,5 @@
+//! Keys and events in, effects out; and that nothing is ever sent which nobody asked for.
+
+mod property;
+pub mod sample;
+mod updates;
