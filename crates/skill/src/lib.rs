@@ -37,6 +37,7 @@ mod requote;
 pub mod result_schema;
 #[cfg(test)]
 mod sk_tests;
+pub mod sop;
 pub mod template;
 pub mod tools;
 mod variable;
