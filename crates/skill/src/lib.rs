@@ -22,7 +22,7 @@ pub mod interpolate;
 mod inventory;
 pub mod limits;
 pub mod lock;
-mod orchestrator;
+pub mod orchestrator;
 pub mod outcome;
 pub mod payload;
 pub mod phases;
