@@ -40,8 +40,8 @@ pub(super) fn read(
     }
     // Which skills there are is known here only if they are listed.
     if let Allowed::Only(names) = allowed {
-        let unknown = program.unknown_commands(names.iter().map(|listed| listed.name.as_str()));
-        tell(&unknown, report);
+        let known: Vec<&str> = names.iter().map(|listed| listed.name.as_str()).collect();
+        tell(&program.unknown_commands(&known), report);
     }
     Some(program)
 }

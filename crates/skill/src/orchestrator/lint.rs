@@ -2,8 +2,8 @@
 
 use super::report::Report;
 use super::{Allowed, ListedSkill, OrchestratorSkill, PrepAllowed, fixed};
-use crate::Inventory;
 use crate::limits::REPORTED_KEYS;
+use crate::{Inventory, SkillText};
 use fugato_model::{Code, Diagnostic, SkillName, Words, nearest, words};
 
 /// What is only wrong here: listed skills that are not installed, commands that no skill has.
@@ -27,9 +27,16 @@ pub fn lint(skill: &OrchestratorSkill, path: &str, source: &str, inventory: &Inv
     if let (Some(program), Allowed::Unstated | Allowed::All) = (&skill.program, &skill.allowed) {
         let names = inventory.names().filter(|name| *name != skill.name.as_str());
         let names: Vec<&str> = names.collect();
-        fixed::tell(&program.unknown_commands(names.iter().copied()), &mut report);
+        fixed::tell(&program.unknown_commands(&names), &mut report);
     }
     report.finish()
+}
+
+/// [`lint`] of a descriptor's file. Nothing for one that has errors: those come first.
+pub fn lint_text(text: SkillText<'_>, inventory: &Inventory) -> Vec<Diagnostic> {
+    let source = std::str::from_utf8(text.bytes).unwrap_or_default();
+    let skill = super::read_descriptor(text).0;
+    skill.map(|skill| lint(&skill, text.path, source, inventory)).unwrap_or_default()
 }
 
 fn missing(listed: &ListedSkill, near: Option<&str>, inventory: &Inventory, report: &mut Report<'_>) {

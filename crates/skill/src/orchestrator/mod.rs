@@ -13,7 +13,7 @@ mod session;
 #[cfg(test)]
 mod tests;
 
-pub use lint::{CallCycle, lint, refuse_cycle};
+pub use lint::{CallCycle, lint, lint_text, refuse_cycle};
 pub(crate) use markdown::lines_outside_code;
 
 use crate::frontmatter::{self, BYTE_ORDER_MARK, SplitError};

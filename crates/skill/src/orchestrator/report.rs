@@ -48,11 +48,6 @@ impl<'a> Report<'a> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// The line a place is in.
-    pub(super) fn line(&self, place: Place) -> u32 {
-        fugato_model::Span::of(self.source, place.start, place.end).line
-    }
-
     /// In the order of the file, and what there was no room for as a number.
     pub(super) fn finish(mut self) -> Vec<Diagnostic> {
         self.diagnostics.sort_by_key(|found| found.span.map(|span| (span.line, span.column)));

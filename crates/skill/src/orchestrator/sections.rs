@@ -3,7 +3,7 @@
 use super::markdown::{Line, lines_outside_code, section_key};
 use super::report::Report;
 use crate::place::Place;
-use fugato_model::{Code, Diagnostic, Severity, nearest, words};
+use fugato_model::{Code, Diagnostic, Severity, Span, nearest, words};
 
 /// The fields of a descriptor that headings open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,11 +117,15 @@ impl<'a> Outline<'a> {
 
     /// Two sections of one field, and sections that no field has.
     pub(super) fn check(&self, report: &mut Report<'_>) {
+        let mut firsts: Vec<(Field, &Section<'_>)> = Vec::new();
         for section in &self.sections {
-            match section.field.and_then(|field| self.get(field)) {
-                Some(first) if first.heading != section.heading => twice(first, section, report),
-                Some(_) => {}
-                None => unknown(section, report),
+            let Some(field) = section.field else {
+                unknown(section, report);
+                continue;
+            };
+            match firsts.iter().find(|(seen, _)| *seen == field) {
+                Some((_, first)) => twice(first, section, report),
+                None => firsts.push((field, section)),
             }
         }
     }
@@ -157,8 +161,9 @@ pub(super) fn field_of(key: &str) -> Option<Field> {
 }
 
 fn twice(first: &Section<'_>, second: &Section<'_>, report: &mut Report<'_>) {
-    let lines = (report.line(first.heading), report.line(second.heading));
     report.add(Code::F1207, Severity::Error, |path, source| {
+        let line = |place: Place| Span::of(source, place.start, place.end).line;
+        let lines = (line(first.heading), line(second.heading));
         let (one, other) = (crate::problems::shorten(first.title), crate::problems::shorten(second.title));
         let message = words!(
             "`{one}` (line {}) and `{other}` (line {}) fill one field",
@@ -188,7 +193,7 @@ fn unknown(section: &Section<'_>, report: &mut Report<'_>) {
 }
 
 /// A misspelt `### Allowed Skils` inside a text is part of that text; tell it all the same.
-pub(super) fn misplaced<'a>(source: &'a str, body: Place, report: &mut Report<'_>) {
+pub(super) fn misplaced(source: &str, body: Place, report: &mut Report<'_>) {
     let mut at = body.start;
     for Line { text, heading, .. } in lines_outside_code(source.get(body.start..body.end).unwrap_or_default())
     {

@@ -170,12 +170,15 @@ fn os4_an_unknown_name_is_told_with_the_nearest_and_the_list_stays_a_list() {
     let source = format!("# helper\n## Description\nHelps.\n{rest}");
     let mut installed = crate::fixture::inventory(&["pdf-tools", "shell", "helper"]).all().to_vec();
     installed.push(crate::fixture::broken("nobody"));
-    let told = lint(&skill, "oskill.md", &source, &crate::Inventory::new(installed));
+    let installed = crate::Inventory::new(installed);
+    let told = lint(&skill, "oskill.md", &source, &installed);
     assert_eq!(
         told.iter().map(|found| (found.code, line(found))).collect::<Vec<_>>(),
         [(Code::F1204, 5), (Code::F1204, 7), (Code::F1204, 9)]
     );
     assert!(told.iter().all(|found| !found.is_error()));
+    let text = SkillText { dir_name: "helper", path: "oskill.md", bytes: source.as_bytes() };
+    assert_eq!(lint_text(text, &installed), told);
     assert!(told[0].hint.as_ref().unwrap().en.contains("pdf-tools"));
     assert!(told[2].message.en.contains("broken"));
     assert_eq!(names(&skill.allowed), ["pdf-tool", "shell", "Shell Tools"]);
@@ -341,6 +344,9 @@ fn many_mistakes_are_told_as_a_few_and_a_number() {
     let (_, told) = described(&format!("## Skills\n- a\n{rest}"));
     assert_eq!(told.len(), limits::REPORTED_KEYS + 1);
     assert!(told.last().unwrap().message.en.starts_with("84 more"));
+    let rest = "## x\n".repeat(30_000) + &"## Skills\n- a\n".repeat(20_000);
+    let (skill, told) = described(&rest);
+    assert_eq!((skill, told.len()), (None, 2 * limits::REPORTED_KEYS + 2));
 }
 
 /// What a page shows gives what the page is about, and nothing else.
@@ -382,5 +388,28 @@ proptest! {
             }
             prop_assert!(!skill.admits(Stage::Main, skill.name.as_str()));
         }
+    }
+}
+
+/// The guide shows descriptors and programs that are beyond reproach.
+#[test]
+fn what_the_guide_shows_is_sound() {
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/orchestration.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let blocks = |opens: &str, closes: &str| -> Vec<String> {
+        let found = page.split(opens).skip(1).map(|rest| rest.split(closes).next().unwrap().to_owned());
+        found.collect()
+    };
+    let descriptors = blocks("\n````md\n", "````");
+    assert_eq!(descriptors.len(), 2);
+    for source in &descriptors {
+        let text = SkillText { dir_name: "x", path: "oskill.md", bytes: source.as_bytes() };
+        let (skill, told) = read_descriptor(text);
+        assert_eq!((skill.is_some(), told), (true, Vec::new()), "{source}");
+    }
+    let programs = blocks("\n```sop\n", "```");
+    assert_eq!(programs.len(), 3);
+    for source in &programs {
+        assert!(Program::parse(source).is_ok(), "{source}");
     }
 }

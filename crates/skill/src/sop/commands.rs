@@ -20,8 +20,8 @@ pub(super) fn is_built_in(command: &str) -> bool {
     BUILT_IN.contains(&command)
 }
 
-pub(super) fn unknown<'c>(program: &Program, known: impl Iterator<Item = &'c str> + Clone) -> Vec<SopError> {
-    let set: HashSet<&str> = known.clone().collect();
+pub(super) fn unknown(program: &Program, known: &[&str]) -> Vec<SopError> {
+    let set: HashSet<&str> = known.iter().copied().collect();
     let mut nearest: HashMap<&str, Option<Arc<str>>> = HashMap::new();
     let mut errors = Vec::new();
     for declaration in program.declarations() {
@@ -32,7 +32,7 @@ pub(super) fn unknown<'c>(program: &Program, known: impl Iterator<Item = &'c str
         // Looking for the nearest costs a walk over everything known: not for more mistakes than anybody reads.
         let may_look = nearest.len() < REPORTED_KEYS;
         let near = nearest.entry(command).or_insert_with(|| {
-            let candidates = known.clone().chain(BUILT_IN);
+            let candidates = known.iter().copied().chain(BUILT_IN);
             may_look.then(|| fugato_model::nearest(command, candidates)).flatten().map(Arc::from)
         });
         errors.push(SopError {

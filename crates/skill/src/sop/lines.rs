@@ -35,14 +35,13 @@ impl Line<'_> {
 pub(super) fn lines(file: &str, part: Place) -> Vec<Line<'_>> {
     let before = file.get(..part.start).unwrap_or_default();
     let text = file.get(part.start..part.end).unwrap_or_default();
-    let mut number = 1 + memchr::memchr_iter(b'\n', before.as_bytes()).count();
+    let first = 1 + memchr::memchr_iter(b'\n', before.as_bytes()).count();
     let mut start = part.start;
     let mut found = Vec::new();
-    for raw in text.split_inclusive('\n') {
+    for (number, raw) in (first..).zip(text.split_inclusive('\n')) {
         let text = raw.strip_suffix('\n').unwrap_or(raw);
         let text = text.strip_suffix('\r').unwrap_or(text);
         found.push(Line { text, number: u32::try_from(number).unwrap_or(u32::MAX), start });
-        number += 1;
         start += raw.len();
     }
     found

@@ -59,7 +59,7 @@ impl Program {
     }
 
     /// The commands that nobody knows, each with the nearest that somebody does. Those of the language are always known.
-    pub fn unknown_commands<'c>(&self, known: impl Iterator<Item = &'c str> + Clone) -> Vec<SopError> {
+    pub fn unknown_commands(&self, known: &[&str]) -> Vec<SopError> {
         commands::unknown(self, known)
     }
 
