@@ -2,7 +2,7 @@
 //!
 //! Ranges: 01xx skill files · 02xx profiles and policy · 03xx inventory, archives, management · 04xx configuration and
 //! state · 05xx command line · 07xx store.
-//! state · 05xx command line · 09xx tools, processes, scripts · 11xx agents.
+//! state · 05xx command line · 09xx tools, processes, scripts · 11xx agents · 12xx orchestration skills.
 //! state · 05xx command line · 08xx phases.
 //! state · 05xx command line · 06xx models.
 //! state · 05xx command line · 08xx phases.
@@ -154,6 +154,17 @@ codes! {
     F1103 "executor of an agent is not usable";
     F1104 "agent has no instructions";
     F1105 "agent file asks for more than a file can grant";
+    F1201 "orchestrator has no list of allowed skills";
+    F1202 "list of allowed skills is empty";
+    F1203 "entry of a skill list is not a name";
+    F1204 "skill of a list is not installed";
+    F1205 "orchestrator calls itself";
+    F1206 "session is neither `loop` nor `sop`";
+    F1207 "two sections for one field";
+    F1208 "section of an orchestrator is not read";
+    F1209 "SOP program does not parse";
+    F1210 "variables of a SOP program do not fit together";
+    F1211 "unknown command in a SOP program";
 }
 
 impl fmt::Display for Code {

@@ -27,9 +27,15 @@ pub fn nearest_first<'a>(word: &str, candidates: impl IntoIterator<Item = &'a st
 /// `directer`/`director` 0.95; unrelated words of one length stay under 0.7.
 const NEAR_ENOUGH: f64 = 0.76;
 
+/// In bytes. Comparing costs the product of both lengths, and a text of a megabyte is no misspelt word.
+const LONGEST_WORD: usize = 256;
+
 /// A misspelling keeps most letters in place (Jaro–Winkler), or one word continues the other (`critic`,
 /// `voice_critic`).
 fn score(folded: &str, candidate: &str) -> f64 {
+    if folded.len().max(candidate.len()) > LONGEST_WORD {
+        return 0.0;
+    }
     let candidate = candidate.to_lowercase();
     let similar = strsim::jaro_winkler(folded, &candidate);
     let contained = folded.chars().count() >= 4 && candidate.contains(folded);
@@ -48,6 +54,8 @@ mod tests {
         assert_eq!(nearest("alowed-tools", ["name", "allowed-tools"]), Some("allowed-tools"));
         assert_eq!(nearest("语音批评", ["语音评论", "剧情"]), Some("语音评论"));
         assert_eq!(nearest("xyzzy", modes), None);
+        let long = "loop".repeat(1_000_000);
+        assert_eq!(nearest(&long, [long.as_str(), "loop"]), None);
         assert_eq!(nearest_first("spce", modes).first(), Some(&"spec"));
     }
 }

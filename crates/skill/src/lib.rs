@@ -22,7 +22,7 @@ pub mod interpolate;
 mod inventory;
 pub mod limits;
 pub mod lock;
-mod orchestrator;
+pub mod orchestrator;
 pub mod outcome;
 pub mod payload;
 pub mod phases;
@@ -37,6 +37,7 @@ mod requote;
 pub mod result_schema;
 #[cfg(test)]
 mod sk_tests;
+pub mod sop;
 pub mod template;
 pub mod tools;
 mod variable;

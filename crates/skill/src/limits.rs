@@ -57,3 +57,11 @@ pub const REFERENCE_BYTES: usize = 512;
 /// What a template may become. Values repeat as often as they are named, so a small template could ask for any amount
 /// of memory; past this rendering fails (F0817).
 pub const RENDERED_BYTES: usize = 4 * 1024 * 1024;
+
+/// Text of one SOP program: ten thousand declarations of a line each are under 1 MiB. Past it nothing of it is parsed
+/// (F1209): as arguments of one letter it would be thirty times as much memory.
+pub const SOP_PROGRAM_BYTES: usize = 2 * 1024 * 1024;
+
+/// Texts that the `assign`s of one SOP program put together. Each may double what it refers to, so thirty lines could ask
+/// for any amount of memory; past this an `assign` fails.
+pub const SOP_TEXT_BYTES: usize = 64 * 1024 * 1024;

@@ -72,7 +72,7 @@ pub fn read_skill(text: SkillText<'_>) -> Reading {
     Reading { head, diagnostics: fields.diagnostics, usable, body_start: document.body_start }
 }
 
-/// Recognises an `oskill.md`: its name and description. What its sections say is read when it runs.
+/// Reads an `oskill.md` to list and check it. What it says to whoever runs it: [`orchestrator::read_descriptor`].
 pub fn read_orchestrator(text: SkillText<'_>) -> Reading {
     orchestrator::read(text)
 }

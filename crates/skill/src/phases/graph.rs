@@ -136,7 +136,7 @@ fn unknown(report: &mut Report<'_>, phase: &Phase, name: &str, place: super::Pla
 }
 
 /// Strongly connected groups, dependencies first (Tarjan, without recursion).
-pub(super) fn groups(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
+pub(crate) fn groups(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut search = Search {
         edges,
         reached: vec![None; edges.len()],

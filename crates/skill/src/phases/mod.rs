@@ -5,7 +5,7 @@
 
 mod fields;
 mod flow;
-mod graph;
+pub(crate) mod graph;
 mod locate;
 mod parse;
 pub mod prompt;

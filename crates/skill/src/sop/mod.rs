@@ -1,0 +1,29 @@
+//! The SOP language: small dataflow programs over commands.
+//!
+//! `@name command arg $other` declares a variable as what a command gives; references between variables are the only
+//! order there is. This room reads, checks, prints and updates programs and says which command is next
+//! ([`Interpreter`]); it never runs one: what a command does, how long it takes and where it is journaled is the
+//! driver's. Same program and same outcomes, same steps.
+
+mod budget;
+mod commands;
+mod error;
+mod graph;
+mod interpreter;
+mod lines;
+mod parse;
+mod print;
+mod program;
+#[cfg(test)]
+mod tests;
+mod token;
+mod update;
+mod value;
+
+pub use budget::{Budget, Halt};
+pub use commands::{ASSIGN, BUILT_IN, CANNOT_COMPLETE, FINAL_ANSWER};
+pub use error::{Problem, SopError};
+pub use interpreter::{Answer, Command, Interpreter, NotRunning};
+pub use program::{Argument, Declaration, Program};
+pub use update::{Busy, Change};
+pub use value::{Outcome, Undefined, Value};

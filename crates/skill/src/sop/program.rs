@@ -1,0 +1,129 @@
+//! A program that parses and checks: declarations, what they depend on, and their levels.
+
+use super::error::SopError;
+use super::{commands, graph, parse};
+use crate::place::Place;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A checked program: names are unique, references are to what exists, nothing depends on itself.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    pub(super) declarations: Vec<Declaration>,
+    pub(super) by_name: HashMap<Arc<str>, usize>,
+    /// For each declaration, those that refer to it.
+    pub(super) dependents: Vec<Vec<usize>>,
+    /// For each declaration, the length of the longest way to it.
+    pub(super) levels: Vec<usize>,
+}
+
+/// `@name command arguments`.
+#[derive(Clone, Debug)]
+pub struct Declaration {
+    pub name: Arc<str>,
+    pub command: Arc<str>,
+    pub arguments: Vec<Argument>,
+    /// The comment lines directly above.
+    pub description: Option<Arc<str>>,
+    pub line: u32,
+    /// The line with the `@`.
+    pub place: Place,
+    pub(super) command_place: Place,
+    /// What it refers to, each once, in the order of the arguments.
+    pub(super) dependencies: Vec<usize>,
+}
+
+/// One argument of a command.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Argument {
+    Literal(Arc<str>),
+    /// `$name`.
+    Reference(Arc<str>),
+}
+
+impl Program {
+    /// Reads and checks a program; otherwise all that is wrong with it, in the order of its lines.
+    pub fn parse(text: &str) -> Result<Self, Vec<SopError>> {
+        Self::parse_inside(text, Place::new(0, text.len()))
+    }
+
+    /// As [`Program::parse`], of a program that is a part of a file: lines and places are those of the file.
+    pub fn parse_inside(file: &str, part: Place) -> Result<Self, Vec<SopError>> {
+        let parsed = parse::parse(file, part);
+        let (program, mut errors) = graph::check(parsed);
+        if errors.is_empty() {
+            return Ok(program);
+        }
+        errors.sort_by_key(|error| error.place.start);
+        Err(errors)
+    }
+
+    /// The commands that nobody knows, each with the nearest that somebody does. Those of the language are always known.
+    pub fn unknown_commands(&self, known: &[&str]) -> Vec<SopError> {
+        commands::unknown(self, known)
+    }
+
+    /// In the order of the text.
+    pub fn declarations(&self) -> &[Declaration] {
+        &self.declarations
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Declaration> {
+        self.by_name.get(name).and_then(|at| self.declarations.get(*at))
+    }
+
+    pub fn len(&self) -> usize {
+        self.declarations.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.declarations.is_empty()
+    }
+
+    /// What runs at the same time, in the order in which it runs: names sorted.
+    pub fn levels(&self) -> Vec<Vec<&Declaration>> {
+        let count = self.levels.iter().max().map_or(0, |last| last + 1);
+        let mut levels: Vec<Vec<&Declaration>> = vec![Vec::new(); count];
+        for (declaration, level) in self.declarations.iter().zip(&self.levels) {
+            if let Some(level) = levels.get_mut(*level) {
+                level.push(declaration);
+            }
+        }
+        for level in &mut levels {
+            level.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        }
+        levels
+    }
+
+    /// The names a declaration refers to, each once.
+    pub fn dependencies<'p>(&'p self, declaration: &'p Declaration) -> impl Iterator<Item = &'p Arc<str>> {
+        declaration.dependencies.iter().filter_map(|at| self.declarations.get(*at)).map(|found| &found.name)
+    }
+
+    pub(super) fn at(&self, index: usize) -> Option<&Declaration> {
+        self.declarations.get(index)
+    }
+
+    pub(super) fn dependents_of(&self, index: usize) -> &[usize] {
+        self.dependents.get(index).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+impl Declaration {
+    /// Does the same: where it stands and what is said about it do not matter.
+    pub fn is_same_work(&self, other: &Self) -> bool {
+        self.name == other.name && self.command == other.command && self.arguments == other.arguments
+    }
+}
+
+/// The same declarations in the same order, wherever they stand.
+impl PartialEq for Program {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len()
+            && self
+                .declarations
+                .iter()
+                .zip(&other.declarations)
+                .all(|(a, b)| a.is_same_work(b) && a.description == b.description)
+    }
+}
