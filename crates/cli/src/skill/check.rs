@@ -127,6 +127,7 @@ fn all_problems(findings: &Findings, args: &CheckArgs, app: &App) -> Vec<Diagnos
             of_skill.extend(strict_problems(skill, app));
         }
         of_skill.extend(of_phases);
+        of_skill.extend(orchestrator_problems(skill, findings, app));
         render::in_reading_order(&mut of_skill);
         problems.append(&mut of_skill);
     }
@@ -206,6 +207,18 @@ fn phase_problems(skill: &Installed, findings: &Findings, app: &App) -> Vec<Diag
         skill.diagnostics.iter().any(|old| same(old) || (is_empty && ignores_phases(old)))
     };
     read.all_diagnostics(Inside::Parts).into_iter().filter(|found| !is_told(found)).collect()
+}
+
+/// What is wrong with an orchestrator because of what is installed, beyond what loading it told.
+fn orchestrator_problems(skill: &Installed, findings: &Findings, app: &App) -> Vec<Diagnostic> {
+    if skill.file != "oskill.md" {
+        return Vec::new();
+    }
+    let Some(bytes) = read_skill_file(skill) else { return Vec::new() };
+    let path = app.show_path(&skill.dir.join(&skill.file));
+    let dir_name = skill.dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let text = SkillText { dir_name: &dir_name, path: &path, bytes: &bytes };
+    fugato_skill::orchestrator::lint_text(text, &findings.installed)
 }
 
 /// Loading passes over `phases` that are none; running does not.

@@ -449,7 +449,7 @@ fn a_session_whose_program_died_leaves_no_run_behind() {
     let mut asks = room.payload("PreToolUse", None);
     asks["tool_name"] = "Agent".into();
     asks["tool_input"] = json!({"description": "a"});
-    let script = format!("import subprocess,sys\nsubprocess.run([sys.argv[1]],input=sys.argv[2].encode())");
+    let script = "import subprocess,sys\nsubprocess.run([sys.argv[1]],input=sys.argv[2].encode())";
     let mut host = Command::new("python3");
     let like = room.hook();
     host.envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))))

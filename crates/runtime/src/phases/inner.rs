@@ -26,7 +26,7 @@ impl Reading<'_> {
         phased: &BTreeSet<RelPath>,
         show: &dyn Fn(&RelPath) -> String,
     ) -> BTreeMap<RelPath, Arc<ReadPhases>> {
-        let scripts: BTreeSet<&RelPath> = outer.phased.iter().flat_map(|outer| script_only(outer)).collect();
+        let scripts: BTreeSet<&RelPath> = outer.phased.iter().flat_map(script_only).collect();
         let wanted = phased.iter().filter(|path| !scripts.contains(path));
         let found = wanted.filter_map(|path| {
             let sub = outer.sub_skills.get(path)?;

@@ -256,7 +256,8 @@ impl Drop for Shared {
 
 #[cfg(test)]
 mod crash_tests;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod power_tests;
 #[cfg(test)]
 mod tests;
