@@ -346,7 +346,10 @@ impl Model {
             return Vec::new();
         }
         let Some(watched) = &self.watched else { return Vec::new() };
-        let is_paused = watched.run.as_ref().is_some_and(|run| run.status() == "paused");
+        let is_paused = watched
+            .run
+            .as_ref()
+            .is_some_and(|run| run.held || run.agents.iter().any(|agent| agent.paused && agent.is_live()));
         match c {
             'P' => {
                 let verb = if is_paused { Verb::Resume } else { Verb::Pause };

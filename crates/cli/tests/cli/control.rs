@@ -271,6 +271,7 @@ fn what_other_programs_write_is_taken_within_a_tool_call() {
     let mut owner = run(&env);
     until(&env, "at work", |status| acts(status, "build/builder"));
     let dir = dir(&env);
+    until(&env, "the files", |_| dir.join("run.json").exists());
     // As the original writes it, and as the other dialect does.
     std::fs::write(
         dir.join("control.json"),

@@ -306,6 +306,10 @@ pub(super) fn finish(recorder: &mut Recorder<'_>, node: u32, result: Result<(Val
 
 /// Nobody knows whether it happened, and a person gave it up: trying it another way could do it twice.
 pub fn give_up(recorder: &mut Recorder<'_>, node: u32, message: Words) {
+    // Whoever works inside a sub-skill ends with its call.
+    if let Some(scope) = recorder.run.called_by(node) {
+        super::calls::stop_agents(recorder, scope);
+    }
     fail(recorder, node, message, Fallback::No);
 }
 

@@ -53,6 +53,8 @@ pub(super) struct Fold {
     pub ended: Option<(Outcome, Words, i64)>,
     /// The newest sentences of all agents, oldest first.
     pub recent: VecDeque<Recent>,
+    /// Its agents are processes of other programs.
+    is_outside: bool,
     /// When the owner last said that everybody at work still is.
     pub beat: i64,
     by_id: HashMap<Arc<str>, u32>,
@@ -112,6 +114,7 @@ impl Fold {
             stale: Vec::new(),
             ended: None,
             recent: VecDeque::with_capacity(RECENT),
+            is_outside: false,
             beat: 0,
             by_id: HashMap::with_capacity(spec.plan.nodes.len()),
             nodes: Vec::with_capacity(spec.plan.nodes.len()),
@@ -196,6 +199,11 @@ impl Fold {
             if self.recent.len() == RECENT {
                 self.recent.pop_front();
             }
+            // The hook does not keep them either: it would have to read them at every call.
+            if self.is_outside {
+                self.recent.clear();
+                return;
+            }
             self.recent.push_back(Recent { seq: event.seq, at: clock, record, sentence });
         }
     }
@@ -252,12 +260,18 @@ impl Fold {
                 }
             }
             EventKind::AgentJoined { agent, after, .. } => {
+                self.is_outside = true;
+                self.recent.clear();
                 let Some(record) = self.record_of(*agent) else { return };
                 self.hold(record);
                 if !after.is_empty() {
                     self.waits.insert(self.id_of(record), after.clone());
                     self.dependencies = serde_json::value::to_raw_value(&self.waits).unwrap_or_default();
                 }
+            }
+            EventKind::MessageDelivered { agent, count } => {
+                let Some(record) = self.record_of(*agent) else { return };
+                self.with(record, |record| record.unread = record.unread.saturating_sub(u64::from(*count)));
             }
             EventKind::AgentReported { agent, report } => {
                 let Some(record) = self.record_of(*agent) else { return };

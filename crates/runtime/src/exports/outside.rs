@@ -165,6 +165,7 @@ pub(crate) fn write_status(dir: &Path, row: &AgentRow, aside: &Aside) -> io::Res
         progress: &'a str,
         last_heartbeat: Option<String>,
         acked_generation: u64,
+        unread: usize,
     }
     let bytes = document(&Document {
         agent_id: &row.path,
@@ -173,6 +174,7 @@ pub(crate) fn write_status(dir: &Path, row: &AgentRow, aside: &Aside) -> io::Res
         progress: &aside.progress,
         last_heartbeat: (aside.heartbeat != 0).then(|| timestamp(aside.heartbeat)),
         acked_generation: row.acked,
+        unread: row.unread.len(),
     });
     replace(&agent_file(dir, &row.path, "status.json"), &bytes, files::Durability::Later)
 }

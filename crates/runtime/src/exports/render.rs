@@ -24,6 +24,7 @@ pub(super) fn run_json(fold: &Fold, owner: Owner) -> Vec<u8> {
         reason_zh: Option<&'a str>,
         agents: Agents<'a>,
         dependencies: &'a RawValue,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
         recent: Vec<Newest<'a>>,
     }
     let (status, reason) = fold.standing(owner);

@@ -55,7 +55,9 @@ pub fn way_on(run: &Run) -> Option<Input> {
         return (*outcome == Outcome::BudgetExhausted)
             .then(|| Input::Raise { limits: generate::raised(run) });
     }
-    let is_paused = run.held || run.agents.iter().any(|agent| agent.is_live() && agent.paused);
+    let is_paused = run.held
+        || !run.held_nodes.is_empty()
+        || run.agents.iter().any(|agent| agent.is_live() && agent.paused);
     if is_paused {
         return Some(generate::direct(Verb::Resume, Target::All));
     }
@@ -132,7 +134,7 @@ fn counters(run: &Run) {
     let ready = |inline| {
         let chosen =
             all().filter(move |(_, (node, _))| node.status == NodeStatus::Ready && node.inline == inline);
-        chosen.map(|(at, _)| at).collect::<BTreeSet<u32>>()
+        chosen.map(|(at, _)| at).filter(|at| !run.held_nodes.contains(at)).collect::<BTreeSet<u32>>()
     };
     let ready_inline: BTreeSet<u32> = run.ready_inline.iter().map(|(_, node)| *node).collect();
     assert_eq!((&run.ready, &ready_inline), (&ready(false), &ready(true)), "ready nodes");

@@ -80,13 +80,15 @@ async fn answer(call: Call<'_>, action: Action) -> Done {
 /// A browser that is gone is started anew, and the agent is told. What may have been done already is not done again.
 async fn act(context: &ToolContext, action: &Action) -> Result<(Given, Option<&'static str>), Failure> {
     let mut restarted = false;
-    for _ in 0..TRIES {
+    for tried in 0..TRIES {
         let seat = context.kept.browser.seat(context).await?;
         restarted |= seat.is_new_browser;
         let mut pages = seat.context.lock().await;
         match action.perform(&mut pages).await {
             Ok(given) => return Ok((given, restarted.then_some(ANEW))),
             Err(BrowserError::Gone) if action.can_be_repeated() => {}
+            // The page it was to leave died under it: on a new one it goes where it was sent.
+            Err(BrowserError::Crashed) if matches!(action, Action::Navigate(..)) && tried == 0 => {}
             Err(BrowserError::Gone) => {
                 return Err(Failure::new(
                     "the browser ended while this was done; open the page again with browser-navigate",
