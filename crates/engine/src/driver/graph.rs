@@ -308,7 +308,7 @@ pub(super) fn finish(recorder: &mut Recorder<'_>, node: u32, result: Result<(Val
 pub fn give_up(recorder: &mut Recorder<'_>, node: u32, message: Words) {
     // Whoever works inside a sub-skill ends with its call.
     if let Some(scope) = recorder.run.called_by(node) {
-        super::calls::stop_agents(recorder, scope);
+        calls::stop_agents(recorder, scope);
     }
     fail(recorder, node, message, Fallback::No);
 }

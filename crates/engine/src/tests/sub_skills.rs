@@ -42,7 +42,7 @@ const INNER: &str = "  - name: collect
 ";
 
 /// A skill that calls `brief` in its first phase, with these fields more, and uses what it gives in its second.
-fn outer(more: &str, inner: SubSkillFacts) -> RunSpec {
+fn outer(more: &str, inner: &SubSkillFacts) -> RunSpec {
     let phases = format!(
         "  - name: gather
     subagents:
@@ -92,13 +92,14 @@ fn of(world: &World, id: &str) -> EffectKey {
 fn replays(world: &World) {
     let mut replayed = Run::replay(&world.log).unwrap();
     let mut live = world.run.clone();
-    (replayed.take_changes(), live.take_changes());
+    replayed.take_changes();
+    live.take_changes();
     assert!(replayed == live, "replay differs");
 }
 
 #[test]
 fn its_phases_run_with_variables_of_their_own_and_the_last_one_gives_the_result() {
-    let mut world = World::new(outer("", brief())).go();
+    let mut world = World::new(outer("", &brief())).go();
     let run = &world.run;
     assert_eq!(status(run, "gather/brief"), NodeStatus::Running);
     let inside = run.variables_of(number(run, "gather/brief/sum/sum"));
@@ -117,7 +118,7 @@ fn its_phases_run_with_variables_of_their_own_and_the_last_one_gives_the_result(
 
 #[test]
 fn without_a_date_of_its_own_it_has_the_callers_target() {
-    let mut spec = outer("", brief());
+    let mut spec = outer("", &brief());
     spec.context.insert("ARGUMENTS".into(), json!("tea"));
     let world = World::new(spec).go();
     let inside = world.run.variables_of(number(&world.run, "gather/brief/sum/sum"));
@@ -132,11 +133,11 @@ fn several_last_outputs_are_an_object_and_the_callers_own_name_is_unwrapped() {
       - {skill: x, type: script, output: ONE}
       - {skill: y, type: script, output: BRIEF}
 ";
-    let mut world = World::new(outer("", with_phases(two, "", BTreeMap::new()))).go();
+    let mut world = World::new(outer("", &with_phases(two, "", BTreeMap::new()))).go();
     world.perform(|_| 0, &plain);
     assert_eq!(world.run.variables["BRIEF"], json!({"by": "gather/brief/a/y"}));
     let other = two.replace("BRIEF", "TWO");
-    let mut world = World::new(outer("", with_phases(&other, "", BTreeMap::new()))).go();
+    let mut world = World::new(outer("", &with_phases(&other, "", BTreeMap::new()))).go();
     world.perform(|_| 0, &plain);
     let both = json!({"ONE": {"by": "gather/brief/a/x"}, "TWO": {"by": "gather/brief/a/y"}});
     assert_eq!(world.run.variables["BRIEF"], both);
@@ -150,7 +151,7 @@ fn inside_the_order_of_failures_is_its_own_and_around_it_the_callers() {
         (", fallback: inline", AfterFailure::Inline, Outcome::Complete),
         (", fallback: inline, optional: true", AfterFailure::Inline, Outcome::Complete),
     ] {
-        let mut spec = outer(more, brief());
+        let mut spec = outer(more, &brief());
         // A script that may be repeated: what was stopped leaves no doubt.
         for node in &mut spec.plan.nodes {
             if let Work::Script { class, .. } = &mut node.work {
@@ -189,10 +190,10 @@ fn inside_the_order_of_failures_is_its_own_and_around_it_the_callers() {
 
 #[test]
 fn a_failure_inside_stops_who_works_beside_it_and_what_may_have_happened_is_not_done_inline() {
-    let mut world = World::new(outer(", fallback: inline, optional: true", brief())).go();
+    let mut world = World::new(outer(", fallback: inline, optional: true", &brief())).go();
     // The once-only script is under way when the other one is cancelled by a person.
     let look = AgentPath::new("gather/brief/collect/look");
-    let mut spec = outer(", fallback: inline, optional: true", brief());
+    let mut spec = outer(", fallback: inline, optional: true", &brief());
     for node in &mut spec.plan.nodes {
         node.optional = node.optional && !node.id.ends_with("look");
     }
@@ -213,7 +214,7 @@ fn a_failure_inside_stops_who_works_beside_it_and_what_may_have_happened_is_not_
 
 #[test]
 fn a_crash_at_any_point_ends_the_same_and_no_finished_inner_work_is_done_again() {
-    let mut whole = World::new(outer("", brief())).go();
+    let mut whole = World::new(outer("", &brief())).go();
     whole.perform(|_| 0, &plain);
     for cut in whole.commits.clone() {
         let log: Vec<Event> = whole.log[..cut].to_vec();
@@ -249,7 +250,7 @@ fn a_crash_at_any_point_ends_the_same_and_no_finished_inner_work_is_done_again()
 
 #[test]
 fn a_rerun_from_an_inner_node_keeps_what_does_not_depend_on_it() {
-    let mut world = World::new(outer("", brief())).go();
+    let mut world = World::new(outer("", &brief())).go();
     world.perform(|_| 0, &plain);
     let mut spec = (*world.run.spec).clone();
     let from = |name: &str| {
@@ -282,7 +283,7 @@ fn a_rerun_from_an_inner_node_keeps_what_does_not_depend_on_it() {
 
 #[test]
 fn a_restart_begins_everything_inside_again() {
-    let mut world = World::new(outer("", brief())).go();
+    let mut world = World::new(outer("", &brief())).go();
     let fetch = of(&world, "gather/brief/collect/fetch");
     world.complete(fetch, Completion::Script { stdout: "{\"by\": \"first\"}".into() });
     let restart = |id: &str| Input::Direct {
@@ -312,7 +313,7 @@ fn nobody_inside_may_more_than_the_caller_and_inline_phases_have_their_own_conve
       - {skill: x, type: general-purpose, output: TEXT}
 ";
     let body = "\n# ask\n\nAsk about {{ARGUMENTS}}.\n";
-    let mut spec = outer("", with_phases(inner, body, BTreeMap::new()));
+    let mut spec = outer("", &with_phases(inner, body, BTreeMap::new()));
     for node in &mut spec.plan.nodes {
         if let Work::Phases { access, .. } = &mut node.work {
             *access = Access::ReadOnly;
@@ -339,10 +340,10 @@ fn levels_inside_levels_fail_outwards_and_end_inwards() {
       - {skill: brief, type: general-purpose, output: DEEP}
 ";
     let parts = || BTreeMap::from([(RelPath::parse("brief").unwrap(), brief())]);
-    let mut world = World::new(outer("", with_phases(deep, "", parts()))).go();
+    let mut world = World::new(outer("", &with_phases(deep, "", parts()))).go();
     world.perform(|_| 0, &plain);
     assert_eq!(world.run.variables["BRIEF"], json!({"from": "gather/brief/deep/brief/sum/sum"}));
-    let mut world = World::new(outer(", optional: true", with_phases(deep, "", parts()))).go();
+    let mut world = World::new(outer(", optional: true", &with_phases(deep, "", parts()))).go();
     let fetch = of(&world, "gather/brief/deep/brief/collect/fetch");
     world.complete(fetch, Completion::ScriptFailed { message: words!("gone", "没了") });
     let message = world.run.nodes[number(&world.run, "gather/brief") as usize].message.clone().unwrap();

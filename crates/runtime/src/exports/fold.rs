@@ -370,8 +370,7 @@ impl Fold {
             | EventKind::ToolAsked { .. }
             | EventKind::ToolDenied { .. }
             | EventKind::ToolAnswered { .. }
-            | EventKind::HostObserved { .. }
-            | EventKind::MessageDelivered { .. } => {}
+            | EventKind::HostObserved { .. } => {}
         }
     }
 
