@@ -5,10 +5,6 @@ use fugato_bench::{Bench, BenchError, SCENARIOS, Sizes, document, part, table};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// As in the program that is measured; the bare programs have what everybody has.
-#[global_allocator]
-static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let borrowed: Vec<&str> = words.iter().map(String::as_str).collect();

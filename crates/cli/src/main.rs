@@ -36,10 +36,6 @@ use fugato_model::{Exit, Lang};
 use fugato_runtime::process;
 use std::process::ExitCode;
 
-/// A run allocates much and in many threads; the system's allocator spends a tenth of it on getting memory from the kernel.
-#[global_allocator]
-static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     // Before anything else: it is called for every tool call of every agent.
     if let Some(exit) = hook::answer_host() {

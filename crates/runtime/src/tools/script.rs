@@ -126,7 +126,7 @@ pub async fn run(
     run_heard(dir, entry, arguments, context, cancel, &mut |_| {}).await
 }
 
-/// The same, for somebody who hears what it writes as it writes it: both streams, up to [`HEARD_BYTES`].
+/// The same, for somebody who hears what it writes as it writes it: both streams, up to 256 KiB.
 pub async fn run_heard(
     dir: &Path,
     entry: &RelPath,
