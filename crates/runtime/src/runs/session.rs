@@ -42,7 +42,7 @@ pub enum Control {
 #[derive(Clone, Debug)]
 pub enum Notice {
     /// It is stored.
-    Event(Arc<Event>),
+    Event(Stored),
     /// Text of a model or output of a program as it arrives: not stored, may be lost.
     Live { agent: String, text: String },
     /// The program that does an agent's work has a conversation of this name.
@@ -57,6 +57,28 @@ pub enum Notice {
     Memory { agent: String, place: Place },
     /// Something beside the run went wrong; the run goes on.
     Warning(Words),
+}
+
+/// A durable event. It shares memory with those that were stored with it: to be read and let go.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    part: Arc<Vec<Event>>,
+    at: usize,
+}
+
+impl Stored {
+    fn each(part: &Arc<Vec<Event>>) -> impl Iterator<Item = Self> {
+        (0..part.len()).map(|at| Self { part: part.clone(), at })
+    }
+}
+
+impl std::ops::Deref for Stored {
+    type Target = Event;
+
+    #[expect(clippy::indexing_slicing, reason = "made in one place, for each place of the part")]
+    fn deref(&self) -> &Event {
+        &self.part[self.at]
+    }
 }
 
 /// Where the conversation of an agent is.
@@ -182,9 +204,7 @@ impl Session {
         };
         let lease = store.create_owned_run(new, &Owner::this_process())?;
         let mut session = Self::new(run, store, lease, world, watcher);
-        let created = Arc::new(created);
-        session.exporter.committed(std::slice::from_ref(&created));
-        (session.watcher)(Notice::Event(created));
+        session.tell_stored(vec![created]);
         session.queue.push_back(Input::Go.into());
         Ok(session)
     }

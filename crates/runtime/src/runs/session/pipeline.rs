@@ -2,7 +2,7 @@
 //! the next inputs are decided. What a part asked for is started, stopped and told when that part is durable, never before;
 //! parts become durable in the order in which they were decided, so a log that ends early is still a prefix.
 
-use super::{AskedBy, Notice, Queued, RunError, Session, status_of};
+use super::{AskedBy, Notice, Queued, RunError, Session, Stored, status_of};
 use crate::runs::commands::write_answer;
 use crate::runs::journal;
 use crate::runs::washing;
@@ -77,12 +77,11 @@ impl Session {
         let is_directive = directive.is_some();
         let decided = match is_unknown {
             true => Err(Refusal { words: words!("unknown command", "未知命令") }),
-            false => self.run.decide(input, now),
+            false => self.run.decide_into(input, now, &mut part.events),
         };
         if let (Some((verb, target, text)), Err(refusal)) = (directive, &decided) {
             part.events.extend(self.run.refused(verb, target, text, refusal, now));
         }
-        let decided = decided.map(|new| part.events.extend(new));
         match asked_by {
             AskedBy::Nobody => {}
             AskedBy::Caller => self.refused = self.refused.take().or(decided.err()),
@@ -141,19 +140,25 @@ impl Session {
             return Ok(());
         };
         outcome?;
-        if !events.is_empty() {
-            let stored: Vec<Arc<Event>> = events.into_iter().map(Arc::new).collect();
-            self.exporter.committed(&stored);
-            for event in stored {
-                (self.watcher)(Notice::Event(event));
-            }
-        }
+        self.tell_stored(events);
         tell(replies);
         // A session that ends with a refusal starts nothing.
         if self.refused.is_none() {
             self.reconcile(changes);
         }
         Ok(())
+    }
+
+    /// The files for other programs, and whoever watches.
+    pub(super) fn tell_stored(&mut self, events: Vec<Event>) {
+        if events.is_empty() {
+            return;
+        }
+        let part = Arc::new(events);
+        self.exporter.committed(&part);
+        for event in Stored::each(&part) {
+            (self.watcher)(Notice::Event(event));
+        }
     }
 
     /// Starts what is wanted and not under way, stops what is under way and not wanted.
