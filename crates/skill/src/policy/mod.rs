@@ -13,7 +13,7 @@ mod why;
 pub use diff::{AgentChange, Change, diff};
 pub(crate) use key::stamp_of;
 pub use lint::lint;
-pub use resolve::{Resolution, TraceLine, resolve, unrestricted};
+pub use resolve::{Resolution, TraceLine, decided, resolve, unrestricted};
 pub use why::{By, Level, Why};
 
 #[cfg(test)]
