@@ -2,6 +2,7 @@
 //!
 //! Must not know files, models or time: profile and inventory in, answer out.
 
+mod agent_policy;
 mod diff;
 pub mod edit;
 mod key;
@@ -10,6 +11,7 @@ mod resolve;
 mod rule;
 mod why;
 
+pub use agent_policy::AgentPolicy;
 pub use diff::{AgentChange, Change, diff};
 pub(crate) use key::stamp_of;
 pub use lint::lint;
