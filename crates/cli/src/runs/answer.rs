@@ -1,7 +1,7 @@
 //! `fugato answer RUN TEXT`: answer what a run asked, and let it go on.
 
-use super::models::{learn_key, models, store};
 use super::drive::{Left, Watching, follow};
+use super::models::{learn_key, models, store};
 use super::start::world_of;
 use super::{PATIENCE, command_error, find, open, reader};
 use crate::app::App;

@@ -23,7 +23,9 @@ pub fn let_do(spec: &mut RunSpec, kind: AgentType) {
         }
     }
     for callable in spec.skills.values_mut() {
-        let CallableWork::Agent { agent_type, model, .. } = &mut Arc::make_mut(callable).work else { continue };
+        let CallableWork::Agent { agent_type, model, .. } = &mut Arc::make_mut(callable).work else {
+            continue;
+        };
         agent_type.clone_from(&kind.name);
         *model = None;
     }

@@ -18,9 +18,9 @@ mod import;
 mod journal;
 mod kinds;
 mod moment;
+mod orchestrators;
 #[cfg(test)]
 mod order_tests;
-mod orchestrators;
 mod perform;
 mod recorded;
 mod rerun;

@@ -7,7 +7,9 @@ use super::journal::{self, JournalError};
 use super::perform::{Performed, World};
 use super::washing;
 use crate::exports::Exporter;
-use crate::store::{Batch, Lease, NewRun, Owner, Reader, Receipt, RunStatus, RunSummary, Store, StoreError, Turn};
+use crate::store::{
+    Batch, Lease, NewRun, Owner, Reader, Receipt, RunStatus, RunSummary, Store, StoreError, Turn,
+};
 use fugato_engine::{
     AgentPath, Change, Command, Completion, Effect, EffectKey, Event, EventKind, Input, Refusal, Run,
     RunSpec, Used,

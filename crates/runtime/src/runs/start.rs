@@ -7,8 +7,8 @@ use crate::{FileError, FoundSkill, Inside, Origin, ReadPhases, SkillDir, read_ph
 use fugato_engine::permission::Permissions;
 use fugato_engine::planner::{self, SubPhases, SubSkillFacts};
 use fugato_engine::{
-    AgentType, Conversation, EffectClass, Executor, GuideFacts, Limits, Plan, Rate, RunSpec, Setting, SkillPin, Work,
-    delegation_guide,
+    AgentType, Conversation, EffectClass, Executor, GuideFacts, Limits, Plan, Rate, RunSpec, Setting,
+    SkillPin, Work, delegation_guide,
 };
 use fugato_model::{Code, Diagnostic, Digest, RelPath, Words, words};
 use fugato_skill::phases::prompt;

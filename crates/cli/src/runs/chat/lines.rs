@@ -48,7 +48,7 @@ pub(super) fn talk(chat: &Chat<'_>, app: &mut App) -> Outcome {
             Ok(Exit::Interrupted) => return Ok(Exit::Interrupted),
             Ok(said) => exit = said,
             // On a terminal one can say something else; in a pipe, what follows was meant to follow an answer.
-            Err(error) if is_typed => app.out.error(&error),
+            Err(error) if is_typed => crate::tell(&error, &mut app.out),
             Err(error) => return Err(error),
         }
     }
@@ -58,7 +58,8 @@ pub(super) fn talk(chat: &Chat<'_>, app: &mut App) -> Outcome {
 fn welcome(chat: &Chat<'_>, is_typed: bool, app: &mut App) -> Outcome {
     let newest = chat.newest(app)?;
     if is_typed {
-        let (name, session) = (&chat.name, fugato_model::escape_for_terminal(&chat.args.session).into_owned());
+        let (name, session) =
+            (&chat.name, fugato_model::escape_for_terminal(&chat.args.session).into_owned());
         app.out.note(&words!(
             "{name}, conversation `{session}`. Ctrl-D ends; Ctrl-C leaves it as it is",
             "{name}，会话 `{session}`。Ctrl-D 结束；Ctrl-C 随时离开"

@@ -138,7 +138,8 @@ impl<'a> Chat<'a> {
     }
 
     fn newest(&self, app: &App) -> Result<Newest, CliError> {
-        let Some(reader) = Reader::open(&state(app)).or_else(older).map_err(|error| store_error(&error))? else {
+        let Some(reader) = Reader::open(&state(app)).or_else(older).map_err(|error| store_error(&error))?
+        else {
             return Ok(Newest::Nothing);
         };
         let row = reader.newest_in(&self.args.session, &self.name).map_err(|error| store_error(&error))?;
@@ -172,9 +173,10 @@ impl<'a> Chat<'a> {
             name: session,
             orchestrator: name,
             snapshot: before.as_ref().map(Run::conversation_so_far).unwrap_or_default(),
-            carried: before.as_ref().and_then(Run::carried_sop),
+            carried: None,
         });
-        let (spec, warnings) = plan_run(&self.skill, &started).map_err(|error| start_error(&error, &self.skill))?;
+        let (spec, warnings) =
+            plan_run(&self.skill, &started).map_err(|error| start_error(&error, &self.skill))?;
         // Who heard them once has heard them.
         if before.is_none() {
             for warning in &warnings {
@@ -234,7 +236,9 @@ impl<'a> Chat<'a> {
 }
 
 /// A store of an earlier version has no conversations, and the next run brings it up to date.
-fn older(error: fugato_runtime::store::StoreError) -> Result<Option<Reader>, fugato_runtime::store::StoreError> {
+fn older(
+    error: fugato_runtime::store::StoreError,
+) -> Result<Option<Reader>, fugato_runtime::store::StoreError> {
     match error {
         fugato_runtime::store::StoreError::Older { .. } => Ok(None),
         error => Err(error),

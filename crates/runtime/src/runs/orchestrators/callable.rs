@@ -1,8 +1,8 @@
 //! A skill that is not an orchestrator, pinned as what a call of it becomes: a program, phases, or an agent that reads it.
 
 use super::{Failure, Pinning};
-use crate::runs::start::{Way, digest_of, metadata, parts, script_digests, too_large};
 use crate::runs::kinds;
+use crate::runs::start::{Way, digest_of, metadata, parts, script_digests, too_large};
 use crate::{Inside, SkillDir, read_phases};
 use fugato_engine::planner;
 use fugato_engine::{Access, CallableWork, EffectClass, Plan, Work};
@@ -65,8 +65,10 @@ impl Pinning<'_> {
         let found = RelPath::parse(&entry).ok().and_then(|entry| digest_of(&skill.dir, &entry));
         let Some(digest) = found else {
             let entry = fugato_model::escape_for_terminal(&entry).into_owned();
-            let message =
-                words!("the program `{entry}` of `fugato-run` cannot be read", "无法读取 `fugato-run` 的程序 `{entry}`");
+            let message = words!(
+                "the program `{entry}` of `fugato-run` cannot be read",
+                "无法读取 `fugato-run` 的程序 `{entry}`"
+            );
             return Err(Failure::Itself(vec![Diagnostic::error(Code::F0807, shown, message)]));
         };
         self.digests.insert(format!("{}/{entry}", skill.label()), digest);

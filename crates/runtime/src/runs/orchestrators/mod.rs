@@ -12,12 +12,14 @@ use super::moment::Moment;
 use super::start::{StartError, Started, context_of, new_id, title};
 use crate::SkillDir;
 use fugato_engine::{
-    Callable, CallableWork, Orchestrator, Plan, PlanNode, Preparation, RunSpec, SessionKind, SkillPin, SopBudget,
-    TURN_STEPS, Work,
+    Callable, CallableWork, Orchestrator, Plan, PlanNode, Preparation, RunSpec, SessionKind, SkillPin,
+    SopBudget, TURN_STEPS, Work,
 };
 use fugato_model::{Code, Diagnostic, Digest, RelPath, SkillName, Words, words};
 use fugato_skill::interpolate::Template;
-use fugato_skill::orchestrator::{Allowed, OrchestratorSkill, Session, Stage, admit, lint, read_descriptor, refuse_cycle};
+use fugato_skill::orchestrator::{
+    Allowed, OrchestratorSkill, Session, Stage, admit, lint, read_descriptor, refuse_cycle,
+};
 use fugato_skill::policy::{Resolution, Why, unrestricted};
 use fugato_skill::{Installed, Kind, SkillText};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -76,7 +78,8 @@ pub(super) fn plan(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec
         fallback_inline: false,
         on_error: None,
     };
-    let phase = fugato_engine::Phase { name: name.clone(), parallel: false, depends_on: Vec::new(), within: None };
+    let phase =
+        fugato_engine::Phase { name: name.clone(), parallel: false, depends_on: Vec::new(), within: None };
     let spec = RunSpec {
         types: pinning.types,
         id: new_id(moment.millis),
@@ -161,7 +164,9 @@ impl<'s> Pinning<'s> {
     /// An orchestrator with everything it may call.
     fn orchestrator(&mut self, installed: &Installed) -> Result<Orchestrator, Failure> {
         let descriptor = self.descriptor(installed);
-        let Some(skill) = &descriptor.skill else { return Err(Failure::Itself(descriptor.diagnostics.clone())) };
+        let Some(skill) = &descriptor.skill else {
+            return Err(Failure::Itself(descriptor.diagnostics.clone()));
+        };
         let found = lint(skill, &descriptor.path, &descriptor.source, &self.started.installed);
         let all: Vec<Diagnostic> = descriptor.diagnostics.iter().cloned().chain(found).collect();
         if all.iter().any(Diagnostic::is_error) {
@@ -240,10 +245,11 @@ impl<'s> Pinning<'s> {
                 continue;
             }
             if found.head.kind == Kind::Orchestrator && !is_named && self.leads_back(found) {
-                self.left_out(&name, &descriptor.path, &words!(
-                    "it could call one that is waiting for it",
-                    "它可能调用正在等待它的编排器"
-                ));
+                self.left_out(
+                    &name,
+                    &descriptor.path,
+                    &words!("it could call one that is waiting for it", "它可能调用正在等待它的编排器"),
+                );
                 continue;
             }
             if self.is_pinned(found, descriptor)? {
@@ -278,7 +284,10 @@ impl<'s> Pinning<'s> {
                 let first = problems.iter().find(|problem| problem.is_error());
                 let why = first.map_or_else(
                     || words!("it cannot be read", "无法读取"),
-                    |first| Words { en: first.one_line(fugato_model::Lang::En), zh: first.one_line(fugato_model::Lang::Zh) },
+                    |first| Words {
+                        en: first.one_line(fugato_model::Lang::En),
+                        zh: first.one_line(fugato_model::Lang::Zh),
+                    },
                 );
                 self.left_out(&name, &caller.path, &why);
                 return Ok(false);
@@ -318,7 +327,8 @@ impl<'s> Pinning<'s> {
             if !seen.insert(name.clone()) || depth > DEPTH {
                 continue;
             }
-            let Some(next) = installed.get(&name).filter(|skill| skill.head.kind == Kind::Orchestrator) else {
+            let Some(next) = installed.get(&name).filter(|skill| skill.head.kind == Kind::Orchestrator)
+            else {
                 continue;
             };
             let descriptor = self.descriptor(next);
@@ -355,7 +365,9 @@ impl<'s> Pinning<'s> {
 
     /// What is not installed has been told with its line.
     fn tell_left_out(&mut self, name: &str, why: &Why, path: &str) {
-        if matches!(why, Why::NotInstalled { .. } | Why::Broken { .. }) || !self.unusable.insert(name.to_owned()) {
+        if matches!(why, Why::NotInstalled { .. } | Why::Broken { .. })
+            || !self.unusable.insert(name.to_owned())
+        {
             return;
         }
         let (name, why) = (fugato_model::escape_for_terminal(name).into_owned(), why.words());
@@ -387,9 +399,9 @@ impl<'s> Pinning<'s> {
 }
 
 fn read(installed: &Installed, path: &str) -> Descriptor {
-    let bytes = RelPath::parse(&installed.file)
-        .map_err(|error| error.words())
-        .and_then(|file| SkillDir::open(&installed.dir).and_then(|dir| dir.read(&file)).map_err(|error| error.words()));
+    let bytes = RelPath::parse(&installed.file).map_err(|error| error.words()).and_then(|file| {
+        SkillDir::open(&installed.dir).and_then(|dir| dir.read(&file)).map_err(|error| error.words())
+    });
     let bytes = match bytes {
         Ok(bytes) => bytes,
         Err(why) => {

@@ -56,7 +56,11 @@ fn every_kind_of_skill_is_pinned_as_what_a_call_of_it_becomes() {
     write(root, "count/main.sh", "#!/bin/sh\necho 1\n");
     let phases = "phases:\n  - name: get\n    subagents:\n      - {skill: _sub/x, type: script, output: X}\n";
     plain(root, "brief", phases);
-    write(root, "brief/_sub/x/SKILL.md", "---\nname: x\ndescription: d\nmetadata:\n  fugato-run: x.sh\n---\nX.\n");
+    write(
+        root,
+        "brief/_sub/x/SKILL.md",
+        "---\nname: x\ndescription: d\nmetadata:\n  fugato-run: x.sh\n---\nX.\n",
+    );
     write(root, "brief/_sub/x/x.sh", "#!/bin/sh\n");
     oskill(root, "inner", "## Allowed Skills\n- count\n## SOP\n@a count 1\n@b final_answer $a\n");
     let (spec, warnings) = planned(root, "desk").unwrap();
@@ -67,15 +71,24 @@ fn every_kind_of_skill_is_pinned_as_what_a_call_of_it_becomes() {
     assert_eq!(desk.preparation, None);
     let work = |name: &str| &spec.skills[name].work;
     let CallableWork::Agent { agent_type, access, instructions, .. } = work("read") else { panic!() };
-    assert_eq!((agent_type.as_str(), *access, instructions.as_str()), ("general-purpose", Access::ReadWrite, "Do read."));
+    assert_eq!(
+        (agent_type.as_str(), *access, instructions.as_str()),
+        ("general-purpose", Access::ReadWrite, "Do read.")
+    );
     assert_eq!(spec.skills["read"].description, "About read.");
     let CallableWork::Script { dir, entry, class } = work("count") else { panic!() };
     assert!(dir.ends_with("count") && entry == "main.sh" && *class == fugato_engine::EffectClass::Read);
     let CallableWork::Phases { plan, .. } = work("brief") else { panic!() };
-    let dirs: Vec<_> = plan.nodes.iter().filter_map(|node| match &node.work {
-        Work::Script { dir, skill, .. } => Some((dir.clone().unwrap().ends_with("_sub/x"), skill.as_str())),
-        _ => None,
-    }).collect();
+    let dirs: Vec<_> = plan
+        .nodes
+        .iter()
+        .filter_map(|node| match &node.work {
+            Work::Script { dir, skill, .. } => {
+                Some((dir.clone().unwrap().ends_with("_sub/x"), skill.as_str()))
+            }
+            _ => None,
+        })
+        .collect();
     assert_eq!(dirs, [(true, "brief/_sub/x")]);
     assert!(spec.digests.contains_key("count/main.sh") && spec.digests.contains_key("brief/_sub/x/x.sh"));
     let CallableWork::Session { orchestrator } = work("inner") else { panic!() };
