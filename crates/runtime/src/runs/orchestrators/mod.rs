@@ -12,7 +12,7 @@ use super::moment::Moment;
 use super::start::{StartError, Started, context_of, new_id, title};
 use crate::SkillDir;
 use fugato_engine::{
-    Callable, CallableWork, Orchestrator, Plan, PlanNode, Preparation, RunSpec, SessionKind, SkillPin,
+    Callable, CallableWork, Orchestrator, Phase, Plan, PlanNode, Preparation, RunSpec, SessionKind, SkillPin,
     SopBudget, TURN_STEPS, Work,
 };
 use fugato_model::{Code, Diagnostic, Digest, RelPath, SkillName, Words, words};
@@ -54,6 +54,10 @@ const OFFERED: usize = 200;
 /// Orchestrators inside orchestrators.
 const DEPTH: usize = 8;
 
+/// The one node of the plan, and the variable that takes its answer.
+const NODE: &str = "main";
+const OUTPUT: &str = "RESULT";
+
 /// Reads, checks and pins. The warnings are for the person.
 pub(super) fn plan(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Diagnostic>), StartError> {
     let resolution = match &started.policy {
@@ -68,18 +72,17 @@ pub(super) fn plan(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec
     let moment = started.moment.clone().unwrap_or_else(Moment::now);
     let name = skill.label();
     let node = PlanNode {
-        id: name.clone(),
+        id: NODE.to_owned(),
         phase: 0,
         after: Vec::new(),
         work: Work::Session { orchestrator: Arc::new(orchestrator), args: request() },
-        output: None,
+        output: Some(OUTPUT.to_owned()),
         requires: Vec::new(),
         optional: false,
         fallback_inline: false,
         on_error: None,
     };
-    let phase =
-        fugato_engine::Phase { name: name.clone(), parallel: false, depends_on: Vec::new(), within: None };
+    let phase = Phase { name: NODE.to_owned(), parallel: false, depends_on: Vec::new(), within: None };
     let spec = RunSpec {
         types: pinning.types,
         id: new_id(moment.millis),
