@@ -15,6 +15,7 @@ mod event;
 mod failure_tests;
 mod input;
 mod limits;
+mod orchestration;
 pub mod outside;
 pub mod permission;
 mod plan;
@@ -42,6 +43,10 @@ pub use event::{
 };
 pub use input::{Command, Completion, Input, Refusal};
 pub use limits::{Limits, Rate, Reserve, Spent};
+pub use orchestration::{
+    Callable, CallableWork, Caller, CarriedSop, ContextEntry, Conversation, Orchestrator, Preparation,
+    SessionKind, SopBudget, SopValue, TURN_STEPS,
+};
 pub use plan::{Access, Phase, Plan, PlanError, PlanNode, Requirement, Work};
 pub use question::{AnswerType, Wants};
 pub use reuse::{Reused, ReusedStatus, results};

@@ -2,9 +2,11 @@
 //! after its skill was edited, moved or deleted.
 
 use crate::event::EffectClass;
+use crate::orchestration::Orchestrator;
 use fugato_skill::interpolate::Template;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// A graph of work. Edges point backwards: a node names what it waits for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -121,6 +123,13 @@ pub enum Work {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         sets: Vec<String>,
     },
+    /// An orchestrator at work: it calls skills, each a node that is added to the plan. It takes no slot itself; its
+    /// agents do.
+    Session {
+        orchestrator: Arc<Orchestrator>,
+        /// The request.
+        args: Template,
+    },
     /// Nothing: for measurements and tests of the graph itself.
     Noop,
     /// A joint of the graph: ends by itself when everything before it has ended. Never an event of its own.
@@ -152,7 +161,7 @@ impl PlanNode {
     pub fn access(&self) -> Access {
         match &self.work {
             Work::Agent { access, .. } | Work::Phases { access, .. } => *access,
-            Work::Inline { .. } => Access::ReadWrite,
+            Work::Inline { .. } | Work::Session { .. } => Access::ReadWrite,
             Work::Script { .. } | Work::Noop | Work::Gate => Access::ReadOnly,
         }
     }

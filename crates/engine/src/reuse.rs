@@ -182,6 +182,7 @@ impl PlanNode {
                 args
             }
             Work::Inline { section, .. } => section,
+            Work::Session { args, .. } => args,
             Work::Noop | Work::Gate => return,
         };
         template.variables().for_each(|(name, _)| each(name.as_str()));

@@ -322,6 +322,10 @@ impl Run {
             EventKind::InputRequested { .. } | EventKind::InputAnswered { .. } => {
                 self.fold_question(&event.kind);
             }
+            EventKind::SkillCalled { .. }
+            | EventKind::SessionPrepared { .. }
+            | EventKind::ProgramPlanned { .. }
+            | EventKind::ProgramRefused { .. } => {}
             EventKind::SkillUsed { name, digest, .. } => {
                 self.skills_used.entry(name.clone()).or_insert(*digest);
             }

@@ -188,6 +188,10 @@ impl Told {
             Work::Inline { sets, .. } => {
                 (say(lang, "in the main conversation", "在主对话中"), "inline".to_owned(), sets.clone())
             }
+            Work::Session { orchestrator, .. } => {
+                let kind = say(lang, "orchestrator", "编排器");
+                (own.to_owned(), format!("{kind} {}", orchestrator.name), Vec::new())
+            }
             Work::Noop | Work::Gate => (own.to_owned(), String::new(), Vec::new()),
         };
         let outputs: Vec<String> = node.output.iter().cloned().chain(sets).collect();

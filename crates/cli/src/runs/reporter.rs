@@ -296,6 +296,7 @@ fn kind_of(run: &Run, node: u32) -> &'static str {
         Some(Work::Inline { .. }) => "inline",
         Some(Work::Agent { .. }) => "agent",
         Some(Work::Phases { .. }) => "phases",
+        Some(Work::Session { .. }) => "orchestrator",
         _ => "",
     }
 }
@@ -310,6 +311,7 @@ fn spawned(run: &Run, node: u32) -> Option<(&str, &str)> {
             Some((skill, agent_type))
         }
         Work::Script { skill, .. } => Some((skill, "script")),
+        Work::Session { orchestrator, .. } => Some((&orchestrator.name, "orchestrator")),
         _ => None,
     }
 }

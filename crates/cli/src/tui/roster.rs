@@ -70,6 +70,7 @@ impl Roster {
                 Work::Script { .. } => "script".to_owned(),
                 Work::Inline { .. } => "inline".to_owned(),
                 Work::Phases { .. } => "phases".to_owned(),
+                Work::Session { .. } => "orchestrator".to_owned(),
                 Work::Noop => String::new(),
             };
             roster.of_node.insert(number, roster.rows.len());

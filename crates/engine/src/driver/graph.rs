@@ -113,7 +113,7 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
             }
             Err(error) => fail(recorder, node, error, Fallback::No),
         },
-        Work::Noop | Work::Gate => {
+        Work::Session { .. } | Work::Noop | Work::Gate => {
             recorder.emit(EventKind::NodeStarted { node, attempt, arguments: None });
         }
     }

@@ -9,7 +9,7 @@ use super::record::{Around, Record, Stage};
 use super::sentence::{self, Sentence, cut, cut_to};
 use super::status::RunWord;
 use fugato_engine::{
-    AfterFailure, Asked, Event, EventKind, MessageKind, Outcome, RunSpec, Target, Verb, Verdict, Work,
+    AfterFailure, Asked, Caller, Event, EventKind, MessageKind, Outcome, RunSpec, Target, Verb, Verdict, Work,
 };
 use fugato_model::Words;
 use serde_json::value::RawValue;
@@ -141,6 +141,7 @@ impl Fold {
                 Work::Phases { skill, .. } => (PHASES, skill.clone(), true),
                 Work::Script { skill, entry, .. } => ("script", format!("{skill}/{entry}"), true),
                 Work::Inline { .. } => ("inline", node.id.clone(), true),
+                Work::Session { orchestrator, .. } => ("orchestrator", orchestrator.name.clone(), true),
                 Work::Noop => ("noop", String::new(), false),
             };
             let role = roles.entry(role).or_insert_with(|| role.into()).clone();
@@ -347,6 +348,10 @@ impl Fold {
             EventKind::RunCreated { .. }
             | EventKind::RunRecovered { .. }
             | EventKind::ForeignSkipped { .. }
+            | EventKind::SkillCalled { .. }
+            | EventKind::SessionPrepared { .. }
+            | EventKind::ProgramPlanned { .. }
+            | EventKind::ProgramRefused { .. }
             | EventKind::NodeUncertain { .. }
             | EventKind::NodeWarned { .. }
             | EventKind::NodePrinted { .. }
@@ -564,6 +569,11 @@ impl Fold {
             | EventKind::DirectiveHeld { node, .. }
             | EventKind::NodeRestarted { node }
             | EventKind::NodeUncertain { node } => self.node_record(*node),
+            EventKind::SessionPrepared { node, .. }
+            | EventKind::SkillCalled { by: Caller::Command { session: node, .. }, .. }
+            | EventKind::ProgramPlanned { session: node, .. }
+            | EventKind::ProgramRefused { session: node, .. } => self.node_record(*node),
+            EventKind::SkillCalled { by: Caller::Tool { agent, .. }, .. } => self.record_of(*agent),
             EventKind::AgentStarted { agent, .. } | EventKind::AgentQueued { agent, .. } => {
                 self.by_id.get(&agent.0).copied()
             }

@@ -158,6 +158,27 @@ pub fn of_event(kind: &EventKind, verb_of: impl Fn(u64) -> Option<Verb>) -> Opti
             let name = cut(name);
             say("skill", words!("reads the skill {name}", "读取技能 {name}"))
         }
+        EventKind::SkillCalled { skill, arguments, .. } => {
+            let (skill, arguments) = (cut(skill), cut(&arguments.join(" ")));
+            say(
+                "skill_called",
+                words!("calls the skill {skill}: {arguments}", "调用技能 {skill}：{arguments}"),
+            )
+        }
+        EventKind::SessionPrepared { entries, .. } => {
+            let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+            let (count, names) = (entries.len(), cut(&names.join(", ")));
+            say("prepared", words!("prepared, {count} entries: {names}", "准备完成，{count} 项：{names}"))
+        }
+        EventKind::ProgramPlanned { program, .. } => {
+            let program = cut(program);
+            say("planned", words!("runs this program: {program}", "执行程序：{program}"))
+        }
+        EventKind::ProgramRefused { problems, .. } => {
+            let first = problems.first()?;
+            let (en, zh) = (cut(&first.en), cut(&first.zh));
+            say("plan_refused", words!("the plan cannot be run: {en}", "计划无法执行：{zh}"))
+        }
         EventKind::AgentAnnounced { announced, .. } => {
             let description = cut(&announced.description);
             say("delegated", words!("asks for an agent: {description}", "请求启动代理：{description}"))
