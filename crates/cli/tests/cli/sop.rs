@@ -51,7 +51,18 @@ fn a_program_is_drawn_and_where_it_does_not_fit_told_level_by_level() {
     let env = env();
     env.write("p.sop", "# 读取报告\n@报告 emit 二〇二六\n@b emit 1\n@final join $报告 $b\n");
     let ran = env.fugato("sop graph p.sop").exits(0);
-    assert_eq!(ran.stdout, "");
+    let expected = "\
+┌ @b ────┐  ┌ @报告 ────────┐
+│ emit 1 │  │ emit 二〇二六 │
+└────┬───┘  │ 读取报告      │
+     │      └───────┬───────┘
+     │         ┌────┘
+     ▼         ▼
+    ┌ @final ───────┐
+    │ join $报告 $b │
+    └───────────────┘
+";
+    assert_eq!(ran.stdout, expected);
     let levels = env.fugato("sop graph p.sop --json").exits(0).json();
     assert_eq!(levels["levels"][0][1]["name"], "报告");
     assert_eq!(levels["levels"][1], json!([{"name": "final", "command": "join", "needs": ["报告", "b"], "says": null, "line": 4}]));
