@@ -2,6 +2,7 @@
 
 use super::lines::{Line, lines};
 use crate::place::Place;
+use fugato_model::{Words, words};
 use std::fmt;
 
 /// Why an answer has no program.
@@ -15,11 +16,21 @@ pub enum NoProgram {
 
 impl fmt::Display for NoProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words().en)
+    }
+}
+
+impl NoProgram {
+    pub fn words(&self) -> Words {
         match self {
-            Self::Missing => f.write_str("The answer has no program: no line of it starts with @"),
-            Self::Several { blocks } => {
-                write!(f, "The answer has {blocks} programs; write one, in one code block")
-            }
+            Self::Missing => words!(
+                "The answer has no program: no line of it starts with @",
+                "回答中没有程序：没有以 @ 开头的行"
+            ),
+            Self::Several { blocks } => words!(
+                "The answer has {blocks} programs; write one, in one code block",
+                "回答中有 {blocks} 个程序；只写一个，放在一个代码块里"
+            ),
         }
     }
 }

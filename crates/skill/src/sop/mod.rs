@@ -29,7 +29,7 @@ pub use error::{Problem, SopError};
 pub use extract::{NoProgram, program_in};
 pub use given::{Given, INPUT, with_given};
 pub use interpreter::{Answer, Command, Interpreter, NotRunning};
-pub use planning::{Brief, Failure, Request, repair_prompt, request_prompt, system_prompt};
+pub use planning::{Brief, Failure, Request, repair_prompt, request_prompt, retry_prompt, system_prompt};
 pub use program::{Argument, Declaration, Program};
 pub use update::{Busy, Change};
 pub use value::{Outcome, Undefined, Value};
