@@ -6,6 +6,7 @@
 mod agent;
 mod agent_type;
 mod bridge;
+mod called;
 mod context;
 mod decide;
 mod driver;
@@ -23,17 +24,20 @@ pub mod planner;
 mod question;
 mod reuse;
 mod run;
+mod session_tools;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 pub mod tools;
 mod view;
 
-pub use agent::{AgentState, AgentStatus, Turn, WaitsFor};
+pub use agent::{AgentState, AgentStatus, Duty, Turn, WaitsFor};
 pub use agent_type::{
     AgentType, Asking, Executor, GENERAL_PURPOSE, GUIDE_TOKENS, GuideFacts, Names, Rights, Setting,
     UnknownType, agent_tool, built_in_types, delegation_guide, find_type, send_message_tool,
     types_of_profile,
 };
+pub use called::{Expansion, Standing};
 pub use context::ContextSize;
 pub use effect::{Effect, EffectKey};
 pub use event::{
@@ -50,5 +54,9 @@ pub use orchestration::{
 pub use plan::{Access, Phase, Plan, PlanError, PlanNode, Requirement, Work};
 pub use question::{AnswerType, Wants};
 pub use reuse::{Reused, ReusedStatus, results};
-pub use run::{Change, KEPT_MS, NodeState, NodeStatus, Question, Queued, Run, Scope};
+pub use run::{
+    Called, Change, Given, KEPT_MS, NodeState, NodeStatus, Question, Queued, Run, Scope, SessionState,
+    SopState, Stage,
+};
+pub use session_tools::session_tools;
 pub use view::{AgentView, NodeView, RunView};

@@ -243,7 +243,7 @@ mod tests {
             let Some((key, effect)) = last else { break };
             let crate::Effect::RunScript { node, .. } = effect else { panic!("{effect:?}") };
             let completion = if fails.contains(&node.as_str()) {
-                Completion::ScriptFailed { message: fugato_model::words!("no", "不") }
+                Completion::ScriptFailed { message: fugato_model::words!("no", "不"), last_line: None }
             } else {
                 Completion::Script { stdout: json!({"success": true, "data": node}).to_string() }
             };

@@ -647,7 +647,9 @@ fn sometimes_failing(seed: u64) -> impl Fn(&Effect, &Run) -> Completion {
             (Effect::CallModel { .. }, 0) => {
                 Completion::ModelFailed { fault: ModelFault::Rejected, message: "no".into() }
             }
-            (Effect::RunScript { .. }, 0) => Completion::ScriptFailed { message: words!("no", "否") },
+            (Effect::RunScript { .. }, 0) => {
+                Completion::ScriptFailed { message: words!("no", "否"), last_line: None }
+            }
             _ => plain(effect, run),
         }
     }

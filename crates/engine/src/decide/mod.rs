@@ -12,6 +12,7 @@ mod legal;
 mod receipts;
 mod recover;
 mod restart;
+mod skills;
 mod tick;
 
 pub(crate) use answer::{ALWAYS, REPEAT};

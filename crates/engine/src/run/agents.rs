@@ -24,6 +24,7 @@ impl Run {
                     path: agent.clone(),
                     node: *node,
                     agent_type: agent_type.clone(),
+                    duty: self.duty_at(*node),
                     kind: self.kind_of(agent_type),
                     rights: self.rights_of(agent_type, *access, parent, *node),
                     access: *access,
@@ -61,6 +62,7 @@ impl Run {
                 let at = index(self.agents.len());
                 self.by_path.insert(agent.clone(), at);
                 self.agents.push(state);
+                self.works_for(*node, at);
                 self.delegated(at, *delegated);
                 self.refresh(at);
             }
@@ -70,6 +72,7 @@ impl Run {
                 });
             }
             EventKind::AgentContinued { agent, node, prompt, delegated } => {
+                self.works_for(*node, *agent);
                 self.delegated(*agent, *delegated);
                 self.want_back(*agent);
                 // A fallback in the main conversation has the rights of its own type, not those of the phase before it.
@@ -283,7 +286,7 @@ impl Run {
                 self.resting.remove(&agent);
             }
         }
-        if state.parent.is_some() && state.is_live() {
+        if state.has_own_slot() && state.is_live() {
             self.children.insert(agent);
         } else {
             self.children.remove(&agent);

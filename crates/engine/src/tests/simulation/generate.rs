@@ -198,7 +198,7 @@ pub fn completion(effect: &Effect, calm: bool, dice: &mut Dice) -> Completion {
             Completion::Tool { content: "ok".into(), is_error: dice.one_in(5), used: None }
         }
         Effect::RunScript { .. } if !calm && dice.one_in(5) => {
-            Completion::ScriptFailed { message: words!("no", "否") }
+            Completion::ScriptFailed { message: words!("no", "否"), last_line: None }
         }
         Effect::RunScript { .. } if !calm && dice.one_in(10) => {
             Completion::ScriptCutShort { message: words!("too long", "超时") }
