@@ -62,6 +62,8 @@ pub enum Command {
     Run(crate::runs::RunArgs),
     /// Give a task to a master agent, which delegates what others do better
     Go(crate::runs::GoArgs),
+    /// Talk with an orchestrator: it remembers what was said, and asks you when it must
+    Chat(crate::runs::ChatArgs),
     /// Show what a skill would run, without asking any model
     Plan(crate::runs::PlanArgs),
     /// How the active run stands: its agents, who waits for whom, what happened last

@@ -84,6 +84,7 @@ fn run(command: Option<Command>, app: &mut App) -> Outcome {
         Some(Command::Config(command)) => config::run(command, app),
         Some(Command::Run(args)) => runs::start(&args, app),
         Some(Command::Go(args)) => runs::go(&args, app),
+        Some(Command::Chat(args)) => runs::chat(&args, app),
         Some(Command::Plan(args)) => runs::plan(&args, app),
         Some(Command::Status(args)) => status::run(&args, app),
         Some(Command::Resume(args)) => runs::resume(&args, app),

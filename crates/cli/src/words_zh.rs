@@ -19,6 +19,7 @@ const ABOUT: &[(&str, &str)] = &[
     ("restart", "让节点重新开始，或让代理中断当前操作后继续"),
     ("rerun", "重新运行：全部，或从某个节点或阶段开始"),
     ("go", "把任务交给主代理，由它把合适的部分委派给子代理"),
+    ("chat", "与编排器对话：它记得说过的话，必要时会向您提问"),
     ("answer", "回答运行提出的问题"),
     ("send", "给代理发一条消息；已结束的代理会继续工作"),
     ("approve", "批准或拒绝等待许可的工具调用"),
@@ -93,6 +94,16 @@ const ABOUT: &[(&str, &str)] = &[
 
 /// English help of an argument or of a possible value, its Chinese. Defaults stand in brackets, as in English.
 const HELP: &[(&str, &str)] = &[
+    ("Name of the orchestrator, or a path to its directory", "编排器的名称，或其目录的路径"),
+    (
+        "What to say; `-` reads it from the standard input. Without it, each line that is typed or piped in is said",
+        "要说的话；`-` 从标准输入读取。省略时，输入或管道传入的每一行都是一条消息",
+    ),
+    ("Name of the conversation: each has a memory of its own", "会话名称：每个会话各有记忆"),
+    (
+        "List the conversations of this project, and which of them wait for you",
+        "列出本项目的会话，以及哪些在等您回答",
+    ),
     (
         "What does the work of agents without a kind of their own: a model, or Claude Code or Codex as a child process",
         "由谁完成没有自己种类的代理的工作：模型，或作为子进程的 Claude Code 或 Codex",

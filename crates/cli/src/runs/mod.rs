@@ -4,6 +4,7 @@ mod answer;
 mod archive;
 mod bill;
 mod board;
+mod chat;
 mod confine;
 mod detach;
 mod diff;
@@ -34,6 +35,7 @@ mod trace;
 mod variables;
 
 pub use answer::{AnswerArgs, run as answer};
+pub use chat::{ChatArgs, run as chat};
 pub use confine::{SandboxArgs, sandbox};
 pub use detach::spawn;
 pub use diff::{DiffArgs, run as diff};

@@ -33,7 +33,9 @@ const COLUMNS_OFF_A_TERMINAL: usize = 100;
 pub fn run(args: &PlanArgs, app: &mut App) -> Outcome {
     let (skill, installed) = find_among(&args.skill, &args.selection, app)?;
     let types = agent_types(&app.places).list();
-    let started = Started { arguments: args.arguments.join(" "), installed, types, ..Started::default() };
+    let arguments = args.arguments.join(" ");
+    let orchestration = app.config.orchestration();
+    let started = Started { arguments, installed, types, orchestration, ..Started::default() };
     let (spec, warnings) = plan_run(&skill, &started).map_err(|error| start_error(&error, &skill))?;
     for warning in &warnings {
         let text = crate::render::report(warning, &app.out);

@@ -57,7 +57,7 @@ impl Reporter {
     /// For a run as it stands: a phase that was under way before goes on.
     pub fn new(run: &Run, has_board: bool) -> Self {
         let mut reporter = Self { has_board, ..Self::default() };
-        for (plan, state) in run.spec.plan.nodes.iter().zip(&run.nodes) {
+        for (plan, state) in run.plan_nodes().zip(&run.nodes) {
             if !matches!(plan.work, Work::Gate) {
                 let phase = reporter.phases.entry(plan.phase).or_default();
                 let has_ended = state.status.has_ended() || state.status == NodeStatus::Failed;
@@ -234,7 +234,7 @@ impl Reporter {
         }
         (phase.has_begun, phase.since) = (true, Some(at));
         if run.spec.debug
-            && let Some(named) = run.spec.plan.phases.get(number as usize)
+            && let Some(named) = run.plan_phase(number)
         {
             out.aside(&format!("[orchestrator] Starting phase: {}", escaped(&named.name)));
         }
@@ -246,7 +246,7 @@ impl Reporter {
         phase.left = phase.left.saturating_sub(1);
         if phase.left == 0
             && run.spec.debug
-            && let Some(named) = run.spec.plan.phases.get(number as usize)
+            && let Some(named) = run.plan_phase(number)
         {
             let ms = (at - phase.since.or(self.first_at).unwrap_or(at)).max(0);
             out.aside(&format!("[orchestrator] Phase {} completed in {ms}ms", escaped(&named.name)));
