@@ -105,6 +105,9 @@ pub enum Command {
     /// Skills: list, check, search, create, install, move, lock
     #[command(subcommand)]
     Skill(crate::skill::SkillCommand),
+    /// Programs of the SOP language: check, draw
+    #[command(subcommand)]
+    Sop(crate::sop::SopCommand),
     /// Kinds of agents: list, show, check
     #[command(subcommand)]
     Agents(crate::agents::AgentsCommand),

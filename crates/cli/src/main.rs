@@ -21,6 +21,7 @@ mod rebuild;
 mod render;
 mod runs;
 mod skill;
+mod sop;
 mod status;
 mod tui;
 mod usage;
@@ -76,6 +77,7 @@ fn run(command: Option<Command>, app: &mut App) -> Outcome {
             Ok(Exit::Ok)
         }
         Some(Command::Skill(command)) => skill::run(command, app),
+        Some(Command::Sop(command)) => sop::run(command, app),
         Some(Command::Agents(command)) => agents::run(command, app),
         Some(Command::Policy(command)) => policy::run(command, app),
         Some(Command::Profile(command)) => profile::run(command, app),

@@ -58,6 +58,9 @@ const ABOUT: &[(&str, &str)] = &[
     ("skill validate", "按参考校验器检查技能目录"),
     ("skill read-properties", "按参考实现输出技能属性"),
     ("skill to-prompt", "输出参考实现的 <available_skills> 块"),
+    ("sop", "SOP 语言的程序：检查、画图"),
+    ("sop check", "检查程序：列出每个错误及其行号"),
+    ("sop graph", "逐层画出谁依赖谁"),
     ("agents", "代理的种类：列出、查看、检查"),
     ("agents ls", "列出这里可以启动的代理种类"),
     ("agents show", "显示一种代理：工具、限额、指令、问题"),
@@ -131,6 +134,11 @@ const HELP: &[(&str, &str)] = &[
         "调用它的程序：`claude` 或 `codex` [default: 根据其发送的内容判断]",
     ),
     ("The event, in case standard input does not say", "事件名称，用于标准输入未说明的情况"),
+    ("The program; `-` reads it from the standard input", "程序文件；`-` 表示从标准输入读取"),
+    (
+        "Also take these for commands, separated by commas [default: the skills that are here]",
+        "还把这些名称当作命令，以逗号分隔 [default: 这里的技能]",
+    ),
     ("Name of the kind of agent", "代理种类的名称"),
     (
         "Also the agents of this profile that its master delegates to [default: none]",

@@ -62,6 +62,7 @@ impl Callable {
             CallableWork::Session { orchestrator } => {
                 Work::Session { orchestrator: orchestrator.clone(), args }
             }
+            CallableWork::Noop => Work::Noop,
         };
         let call = PlanNode {
             id: id.to_owned(),

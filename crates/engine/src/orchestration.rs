@@ -56,6 +56,8 @@ pub enum CallableWork {
     Session {
         orchestrator: Arc<Orchestrator>,
     },
+    /// Nothing: for measurements.
+    Noop,
 }
 
 /// A descriptor, resolved: its lists hold names of skills that are there, and no others.
@@ -190,13 +192,22 @@ pub struct SopBudget {
     pub commands: u32,
     pub prompt_chars: u32,
     pub failures: u32,
+    /// Plans for one request, those that cannot be run too.
+    #[serde(default = "plans")]
+    pub plans: u32,
+}
+
+/// Plans for one request, unless somebody says otherwise.
+const fn plans() -> u32 {
+    3
 }
 
 impl Default for SopBudget {
     fn default() -> Self {
         let fits = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
         let sop::Budget { commands, prompt_chars, failures } = sop::Budget::default();
-        Self { commands: fits(commands), prompt_chars: fits(prompt_chars), failures: fits(failures) }
+        let (commands, prompt_chars, failures) = (fits(commands), fits(prompt_chars), fits(failures));
+        Self { commands, prompt_chars, failures, plans: plans() }
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod directives;
 mod simulation;
+mod sop;
 
 use crate::*;
 use fugato_model::chat::{Answer, Message, ModelFault, Part, Role, StopReason, ToolCall, Usage};

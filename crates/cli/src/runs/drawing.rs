@@ -254,7 +254,7 @@ fn outline(plan: &Plan, within: Option<u32>, paper: Paper, marks: Marks<'_>) -> 
 }
 
 /// A line that is too long loses its end.
-fn cut(line: Line, paper: Paper) -> Line {
+pub fn cut(line: Line, paper: Paper) -> Line {
     if width_of(&line, paper.width) <= paper.columns {
         return line;
     }

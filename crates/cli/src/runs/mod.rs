@@ -40,7 +40,7 @@ pub use chat::{ChatArgs, run as chat};
 pub use confine::{SandboxArgs, sandbox};
 pub use detach::spawn;
 pub use diff::{DiffArgs, run as diff};
-pub use drawing::{Paper, picture};
+pub use drawing::{Paper, cut as cut_line, picture};
 pub use estimate::tokens;
 pub use events::{EventsArgs, run as show_events};
 pub use go::{GoArgs, run as go};

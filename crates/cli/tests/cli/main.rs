@@ -35,6 +35,7 @@ mod policy;
 mod runs;
 mod sandbox;
 mod skills;
+mod sop;
 mod steered;
 mod terminal;
 mod watch;

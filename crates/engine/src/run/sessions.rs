@@ -155,6 +155,9 @@ impl Run {
         let Some(node) = node else { return };
         if let Some(session) = self.sessions.get_mut(&node) {
             session.agent = Some(agent);
+            if session.stage == Stage::Main {
+                session.sop.planner_works();
+            }
             self.stir(node);
         }
     }

@@ -290,8 +290,11 @@ fn sections_of(
     };
     let session =
         outline.get(Field::Session).map(|section| session::read(source, section, report)).unwrap_or_default();
-    let program =
-        outline.get(Field::Sop).and_then(|section| fixed::read(source, section, session, &allowed, report));
+    let prepared =
+        if text(Field::Preparation).is_empty() { fixed::Prepared::No } else { fixed::Prepared::Yes };
+    let program = outline
+        .get(Field::Sop)
+        .and_then(|section| fixed::read(source, section, session, &allowed, prepared, report));
     Some(OrchestratorSkill {
         name: own?.clone(),
         description: head.description.clone(),
