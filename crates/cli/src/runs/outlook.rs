@@ -71,6 +71,7 @@ fn kind_of(callable: &Callable) -> String {
             let nodes = plan.nodes.iter().filter(|node| !matches!(node.work, Work::Gate)).count();
             format!("phases ({nodes})")
         }
+        CallableWork::Noop => "noop".to_owned(),
         CallableWork::Session { orchestrator } => match orchestrator.session {
             SessionKind::Loop { .. } => format!("loop ({})", orchestrator.allowed.join(", ")),
             SessionKind::Sop { .. } => format!("sop ({})", orchestrator.allowed.join(", ")),
