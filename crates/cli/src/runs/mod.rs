@@ -19,6 +19,7 @@ mod intervene;
 mod listing;
 mod models;
 mod planning;
+mod program;
 mod prompt;
 mod remove;
 mod replay;
@@ -51,6 +52,7 @@ pub use intervene::{
 pub use listing::{RunsArgs, look, run as runs};
 pub use models::{models, web};
 pub use planning::{PlanArgs, run as plan};
+pub use program::{ProgramArgs, run as run_program};
 pub use replay::{ReplayArgs, run as replay};
 pub use reporter::{cost_words, duration};
 pub use rerun::{RerunArgs, run as rerun};

@@ -17,6 +17,7 @@ impl Config {
                 commands: number("orchestration.sop_commands"),
                 prompt_chars: number("orchestration.sop_prompt_chars"),
                 failures: number("orchestration.sop_failures"),
+                plans: number("orchestration.plans"),
             },
             open_lists: if is_open { OpenLists::Allowed } else { OpenLists::Refused },
         }
