@@ -133,6 +133,11 @@ impl Run {
         }
     }
 
+    /// The program that a session runs, with how far it is.
+    pub fn program(&self, session: u32) -> Option<&Interpreter> {
+        self.session(session)?.sop.interpreter()
+    }
+
     /// The program of the turn before this one, with what its commands gave.
     pub(crate) fn carried(&self, session: u32) -> Option<Interpreter> {
         let conversation = self.spec.conversation.as_ref().filter(|_| session == 0)?;
