@@ -1,7 +1,7 @@
 //! The lines of a run: one per change of state, and the orchestrator's own when a skill says `debug: true`.
 
 use crate::printer::{Printer, paint, style};
-use fugato_engine::{AfterFailure, Event, EventKind, NodeStatus, Run, Target, Verb, Verdict, Work};
+use fugato_engine::{AfterFailure, Caller, Event, EventKind, NodeStatus, Run, Target, Verb, Verdict, Work};
 use fugato_model::{Lang, Words, words};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -150,7 +150,8 @@ impl Reporter {
         if !self.has_board {
             let again = if attempt > 1 { format!(" ({attempt})") } else { String::new() };
             let (mark, id) = (paint(style::DIM, "▸"), paint(style::NAME, name(run, node)));
-            out.aside(&format!("{mark} {id}{again}  {}", paint(style::DIM, kind_of(run, node))));
+            let says = said_of(run, node).map(|says| format!("  {}", escaped(says))).unwrap_or_default();
+            out.aside(&format!("{mark} {id}{again}  {}{says}", paint(style::DIM, kind_of(run, node))));
         }
         if run.spec.debug
             && let Some((skill, kind)) = spawned(run, node)
@@ -169,7 +170,9 @@ impl Reporter {
     ) {
         let lang = out.lang;
         let took = self.took(node, at);
-        let output = run.plan_node(node).and_then(|plan| plan.output.as_ref());
+        // What a session answers is shown whole, right below.
+        let own = run.plan_node(node).filter(|plan| !matches!(plan.work, Work::Session { .. }));
+        let output = own.and_then(|plan| plan.output.as_ref());
         let shown = output.map(|output| format!("  {output} = {}", short(value))).unwrap_or_default();
         let (mark, id) = (paint(style::GOOD, "✓"), paint(style::NAME, name(run, node)));
         out.aside(&format!("{mark} {id}{took}{shown}"));
@@ -337,6 +340,12 @@ pub fn asked(run: &Run, number: u32, lang: Lang) -> String {
     let text = format!("{}{}", words.in_lang(lang), options.unwrap_or_default());
     let lines: Vec<String> = text.lines().map(escaped).collect();
     format!("{} {}  (#{number})", paint(style::WARN, "?"), lines.join("\n  "))
+}
+
+/// What a program says of the declaration that a node is the command of.
+fn said_of(run: &Run, node: u32) -> Option<&str> {
+    let Caller::Command { session, name } = &run.called(node)?.by else { return None };
+    run.session(*session)?.sop.says(name).map(|says| &**says)
 }
 
 fn escaped(text: &str) -> String {
