@@ -56,7 +56,8 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
         each.add(total * 1e3 / f64::from(count));
     }
     Ok(vec![
-        Figure::new(format!("a program of {DECLARATIONS} declarations, read and checked"), "ms", &read).below(50.0),
+        Figure::new(format!("a program of {DECLARATIONS} declarations, read and checked"), "ms", &read)
+            .below(50.0),
         Figure::new("the same, the interpreter alone, per command", "µs", &step),
         Figure::new("the same, one declaration replaced", "ms", &update)
             .note("all others keep their values; nothing of them runs again"),

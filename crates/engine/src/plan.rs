@@ -168,6 +168,26 @@ impl PlanNode {
 }
 
 impl Plan {
+    /// A run that is the session of one orchestrator, with the run's `ARGUMENTS` as the request.
+    pub fn of_session(orchestrator: Arc<Orchestrator>) -> Self {
+        let phase =
+            Phase { name: orchestrator.name.clone(), parallel: false, depends_on: Vec::new(), within: None };
+        // The text is our own and has nothing in it that could not be read.
+        let args = Template::parse("{{ARGUMENTS}}", 0).unwrap_or_default();
+        let node = PlanNode {
+            id: "main".to_owned(),
+            phase: 0,
+            after: Vec::new(),
+            work: Work::Session { orchestrator, args },
+            output: Some("RESULT".to_owned()),
+            requires: Vec::new(),
+            optional: false,
+            fallback_inline: false,
+            on_error: None,
+        };
+        Self { phases: vec![phase], nodes: vec![node] }
+    }
+
     /// A plan that passes can always come to an end. Linear in nodes and edges.
     pub fn check(&self) -> Result<(), PlanError> {
         let mut names = std::collections::HashSet::with_capacity(self.nodes.len());

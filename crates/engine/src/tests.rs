@@ -659,6 +659,8 @@ fn sometimes_failing(seed: u64) -> impl Fn(&Effect, &Run) -> Completion {
 mod budgets;
 mod conversations;
 mod delegation;
+mod preparation;
+mod sessions;
 mod sub_skills;
 
 proptest! {

@@ -18,6 +18,7 @@ mod history;
 mod intervene;
 mod listing;
 mod models;
+mod outlook;
 mod planning;
 mod program;
 mod prompt;

@@ -48,7 +48,8 @@ pub fn run(args: &ProgramArgs, app: &mut App) -> Outcome {
     let mut started = asked.started(args.input.clone(), app)?;
     started.installed = Arc::new(app.discover(&app.roots(&args.selection, None)?).inventory);
     started.model = model.as_deref().unwrap_or("echo").to_owned();
-    started.rates = models.rate(&started.model).map(|rate| (started.model.clone(), rate)).into_iter().collect();
+    started.rates =
+        models.rate(&started.model).map(|rate| (started.model.clone(), rate)).into_iter().collect();
     let budget = started.orchestration.sop;
     let asked = ProgramRun {
         name: name_of(&args.file),
@@ -163,7 +164,8 @@ fn show(interpreter: &Interpreter, app: &mut App) -> Result<(), CliError> {
     };
     for (name, value) in interpreter.values() {
         let text = value.to_string();
-        let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SHOWN_CHARS).collect();
+        let line: String =
+            text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SHOWN_CHARS).collect();
         let look = match value.success() {
             Some(_) => style::PLAIN,
             None if value.is_failed() => style::BAD,

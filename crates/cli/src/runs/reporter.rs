@@ -170,7 +170,9 @@ impl Reporter {
     ) {
         let lang = out.lang;
         let took = self.took(node, at);
-        let output = run.plan_node(node).and_then(|plan| plan.output.as_ref());
+        // What a session answers is shown whole, right below.
+        let own = run.plan_node(node).filter(|plan| !matches!(plan.work, Work::Session { .. }));
+        let output = own.and_then(|plan| plan.output.as_ref());
         let shown = output.map(|output| format!("  {output} = {}", short(value))).unwrap_or_default();
         let (mark, id) = (paint(style::GOOD, "✓"), paint(style::NAME, name(run, node)));
         out.aside(&format!("{mark} {id}{took}{shown}"));

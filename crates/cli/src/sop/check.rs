@@ -27,7 +27,8 @@ pub fn run(args: &CheckArgs, app: &mut App) -> Outcome {
     let errors = match &parsed {
         Ok(program) => {
             let inventory = app.discover(&app.roots(&args.selection, None)?).inventory;
-            let known: Vec<&str> = inventory.names().chain(args.commands.iter().map(String::as_str)).collect();
+            let known: Vec<&str> =
+                inventory.names().chain(args.commands.iter().map(String::as_str)).collect();
             program.unknown_commands(&known)
         }
         Err(errors) => errors.clone(),
@@ -57,7 +58,8 @@ pub fn run(args: &CheckArgs, app: &mut App) -> Outcome {
     }
     match diagnostics.first() {
         None => {
-            let (en, en_levels) = (render::count(declarations, "declaration"), render::count(levels, "level"));
+            let (en, en_levels) =
+                (render::count(declarations, "declaration"), render::count(levels, "level"));
             app.out.note(&words!("{en} in {en_levels}: ok", "{declarations} 个声明，{levels} 层：正常"));
         }
         Some(first) => {

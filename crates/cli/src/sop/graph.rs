@@ -26,7 +26,8 @@ pub fn run(args: &GraphArgs, app: &mut App) -> Outcome {
     let program = file.parse("").map_err(|errors| file.refused(&errors))?;
     if app.out.json {
         let one = |declaration: &&Declaration| view(&program, declaration);
-        let levels: Vec<Vec<Value>> = program.levels().iter().map(|level| level.iter().map(one).collect()).collect();
+        let levels: Vec<Vec<Value>> =
+            program.levels().iter().map(|level| level.iter().map(one).collect()).collect();
         app.out.json(&json!({"schema": "fugato.sop-graph/v1", "levels": levels}))?;
         return Ok(Exit::Ok);
     }

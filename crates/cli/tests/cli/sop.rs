@@ -35,7 +35,11 @@ fn commands_are_the_skills_that_are_here_and_a_near_one_is_named() {
     env.skill("emit", "name: emit\ndescription: Gives it back.");
     env.write("p.sop", "# First.\n@a emit 1\n@b emti $a $input\n@c final_answer $b");
     let ran = env.fugato("sop check p.sop").exits(1);
-    assert!(ran.stdout.contains("Line 3: unknown command emti for @b (did you mean emit?)"), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("Line 3: unknown command emti for @b (did you mean emit?)"),
+        "{}",
+        ran.stdout
+    );
     let chinese = env.fugato("sop check p.sop --lang zh").exits(1);
     assert!(chinese.stdout.contains("第 3 行：@b 的命令 emti 不存在（是不是 emit？）"), "{}", chinese.stdout);
     env.write("p.sop", "@a emit 1\n@b emit $a");
@@ -65,7 +69,10 @@ fn a_program_is_drawn_and_where_it_does_not_fit_told_level_by_level() {
     assert_eq!(ran.stdout, expected);
     let levels = env.fugato("sop graph p.sop --json").exits(0).json();
     assert_eq!(levels["levels"][0][1]["name"], "报告");
-    assert_eq!(levels["levels"][1], json!([{"name": "final", "command": "join", "needs": ["报告", "b"], "says": null, "line": 4}]));
+    assert_eq!(
+        levels["levels"][1],
+        json!([{"name": "final", "command": "join", "needs": ["报告", "b"], "says": null, "line": 4}])
+    );
     let many: String = (0..60).map(|at| format!("@v{at:02} emit {at}\n")).collect();
     env.write("p.sop", format!("{many}@end join $v00 $v59"));
     let ran = env.fugato("sop graph p.sop").exits(0);

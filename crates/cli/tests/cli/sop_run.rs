@@ -115,7 +115,12 @@ fn the_result_the_input_and_what_people_see() {
     assert_eq!(ran.json(), expected);
     let ran = env.run(["sop", "run", "trip.sop", "--input", "x"]).exits(1);
     for part in ["fail:no seat", "found x", "找车票"] {
-        assert!(ran.stdout.contains(part) || ran.stderr.contains(part), "{part}\n{}\n{}", ran.stdout, ran.stderr);
+        assert!(
+            ran.stdout.contains(part) || ran.stderr.contains(part),
+            "{part}\n{}\n{}",
+            ran.stdout,
+            ran.stderr
+        );
     }
     env.write("p.sop", "@a emit 1\n@b nobody-has-this $a\n");
     let ran = env.fugato("sop run p.sop --json").exits(1);

@@ -46,7 +46,7 @@ pub fn advance(recorder: &mut Recorder<'_>) {
             continue;
         }
         // Whoever has a share of its own waits for nobody.
-        if let Some(agent) = delegation::next_with_share(recorder.run)
+        if let Some(agent) = delegation::next_with_share(recorder.run, has_room)
             && step(recorder, agent)
         {
             continue;
@@ -181,7 +181,8 @@ fn turn_steps(run: &Run, state: &AgentState) -> Option<u32> {
         return None;
     }
     match run.orchestrator(state.node?)?.session {
-        SessionKind::Loop { steps } => Some(steps.max(1)),
+        // The last one is for wrapping up: with that alone nothing could ever be done.
+        SessionKind::Loop { steps } => Some(steps.max(2)),
         SessionKind::Sop { .. } => Some(TURN_STEPS),
     }
 }

@@ -85,7 +85,8 @@ fn take_fixed(recorder: &mut Recorder<'_>, node: u32, text: &str) {
 fn start_planner(recorder: &mut Recorder<'_>, node: u32, orchestrator: &Orchestrator) {
     let spec = recorder.run.spec.clone();
     let agent = snapshot::path_of(recorder.run, node, "plan");
-    let describe = |name: &String| spec.skills.get(name).map(|skill| (name.clone(), skill.description.clone()));
+    let describe =
+        |name: &String| spec.skills.get(name).map(|skill| (name.clone(), skill.description.clone()));
     let commands: Vec<(String, String)> = orchestrator.allowed.iter().filter_map(describe).collect();
     let commands: Vec<(&str, &str)> =
         commands.iter().map(|(name, description)| (name.as_str(), description.as_str())).collect();

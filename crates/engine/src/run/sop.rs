@@ -30,9 +30,10 @@ impl SopState {
     /// Is there something to decide without an outcome from outside?
     pub(crate) fn is_due(&self) -> bool {
         !self.is_planning
-            && self.interpreter.as_ref().is_none_or(|interpreter| {
-                !self.to_call.is_empty() || interpreter.is_finished()
-            })
+            && self
+                .interpreter
+                .as_ref()
+                .is_none_or(|interpreter| !self.to_call.is_empty() || interpreter.is_finished())
     }
 
     /// A plan is on its way.

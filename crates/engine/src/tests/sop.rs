@@ -38,7 +38,8 @@ fn run_of(orchestrator: Orchestrator) -> RunSpec {
 /// What the scripts of the tests do.
 fn script(effect: &Effect, _run: &Run) -> Completion {
     let Effect::RunScript { skill, arguments, .. } = effect else { panic!("{effect:?}") };
-    let args: Vec<&str> = arguments["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
+    let args: Vec<&str> =
+        arguments["args"].as_array().unwrap().iter().map(|arg| arg.as_str().unwrap()).collect();
     assert_eq!(arguments["prompt"], args.join(" "));
     let first = args.first().copied().unwrap_or_default();
     match skill.as_str() {
@@ -98,7 +99,9 @@ fn why(world: &World) -> String {
 
 fn prompts(world: &World) -> Vec<String> {
     let told = world.log.iter().filter_map(|event| match &event.kind {
-        EventKind::AgentStarted { prompt, .. } | EventKind::AgentContinued { prompt, .. } => Some(prompt.clone()),
+        EventKind::AgentStarted { prompt, .. } | EventKind::AgentContinued { prompt, .. } => {
+            Some(prompt.clone())
+        }
         _ => None,
     });
     told.collect()
@@ -175,11 +178,7 @@ fn nothing_new_is_called_while_all_is_paused() {
 
 #[test]
 fn a_planner_is_told_what_it_needs_and_asked_again_with_what_was_wrong() {
-    let answers = [
-        "I would rather not.",
-        "```sop\n@a emti 1\n@b emit $c\n```",
-        "```sop\n@a emti 1\n```",
-    ];
+    let answers = ["I would rather not.", "```sop\n@a emti 1\n@b emit $c\n```", "```sop\n@a emti 1\n```"];
     let world = finished(run_of(desk(None)), &planned(&answers));
     assert_eq!(world.outcome(), Outcome::Failed);
     let last = "the program cannot be run: Line 1: unknown command emti for @a (did you mean emit?)";
@@ -253,7 +252,8 @@ fn budgets_stop_a_program_clearly() {
 
 #[test]
 fn a_follow_up_keeps_what_did_not_change_and_runs_the_rest() {
-    let first = finished(run_of(desk(None)), &planned(&["```sop\n@a emit 1\n@b join $a x\n@c final_answer $b\n```"]));
+    let first =
+        finished(run_of(desk(None)), &planned(&["```sop\n@a emit 1\n@b join $a x\n@c final_answer $b\n```"]));
     let carried = first.run.carried_sop(0).unwrap();
     let mut next = run_of(desk(None));
     next.conversation = Some(Conversation {
@@ -314,7 +314,8 @@ fn a_crash_at_any_commit_loses_nothing_and_repeats_nothing_that_ended() {
     for cut in &whole.commits {
         let log = whole.log[..*cut].to_vec();
         let run = Run::replay(&log).unwrap();
-        let mut world = World { run, log, now: whole.now, commits: Vec::new(), performed: Default::default() };
+        let mut world =
+            World { run, log, now: whole.now, commits: Vec::new(), performed: Default::default() };
         let before = called(&world).len();
         world.tell(Input::Recover { epoch: 2 }).unwrap();
         world.perform(|_| 0, &script);

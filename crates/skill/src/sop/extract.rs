@@ -69,9 +69,7 @@ fn blocks<'a>(answer: &'a str, lines: &[Line<'a>]) -> Vec<Block<'a>> {
         at += 1;
         let Some((sign, width, word)) = fence(line.text) else { continue };
         let from = at;
-        let is_end = |line: &Line<'_>| {
-            matches!(fence(line.text), Some((found, closing, "")) if found == sign && closing >= width)
-        };
+        let is_end = |line: &Line<'_>| matches!(fence(line.text), Some((found, closing, "")) if found == sign && closing >= width);
         while let Some(line) = lines.get(at).filter(|line| !is_end(line)) {
             at = here_doc_end(lines, at, line).unwrap_or(at + 1);
         }

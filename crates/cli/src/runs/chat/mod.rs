@@ -173,7 +173,7 @@ impl<'a> Chat<'a> {
             name: session,
             orchestrator: name,
             snapshot: before.as_ref().map(Run::conversation_so_far).unwrap_or_default(),
-            carried: None,
+            carried: before.as_ref().and_then(|run| run.carried_sop(0)),
         });
         let (spec, warnings) =
             plan_run(&self.skill, &started).map_err(|error| start_error(&error, &self.skill))?;
