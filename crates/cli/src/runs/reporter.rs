@@ -16,6 +16,14 @@ pub struct Reporter {
     phases: HashMap<u32, Phase>,
     /// When each subagent began its task.
     agents: HashMap<String, i64>,
+    /// Nodes of the plan that are counted in their phases.
+    counted: usize,
+}
+
+/// A phase that somebody wrote; what a session calls stands in one that nobody did.
+fn phase_of_skill(run: &Run, number: u32) -> Option<&fugato_engine::Phase> {
+    let is_session = |call: u32| run.orchestrator(call).is_some();
+    run.plan_phase(number).filter(|phase| !phase.within.is_some_and(is_session))
 }
 
 /// How far a phase is.
@@ -57,21 +65,29 @@ impl Reporter {
     /// For a run as it stands: a phase that was under way before goes on.
     pub fn new(run: &Run, has_board: bool) -> Self {
         let mut reporter = Self { has_board, ..Self::default() };
-        for (plan, state) in run.plan_nodes().zip(&run.nodes) {
-            if !matches!(plan.work, Work::Gate) {
-                let phase = reporter.phases.entry(plan.phase).or_default();
-                let has_ended = state.status.has_ended() || state.status == NodeStatus::Failed;
-                phase.left += usize::from(!has_ended);
-                phase.has_begun |= state.attempt > 0;
-            }
-        }
+        reporter.grow(run);
         reporter
+    }
+
+    /// Counts the nodes that it does not know yet: a plan grows with the skills that are called.
+    fn grow(&mut self, run: &Run) {
+        for (node, state) in (0u32..).zip(&run.nodes).skip(self.counted) {
+            let Some(plan) = run.plan_node(node).filter(|plan| !matches!(plan.work, Work::Gate)) else {
+                continue;
+            };
+            let phase = self.phases.entry(plan.phase).or_default();
+            let has_ended = state.status.has_ended() || state.status == NodeStatus::Failed;
+            phase.left += usize::from(!has_ended);
+            phase.has_begun |= state.attempt > 0;
+        }
+        self.counted = run.nodes.len();
     }
 
     /// Tells one event; `run` is the run the event belongs to, for names.
     pub fn event(&mut self, event: &Event, run: &Run, out: &mut Printer) {
         self.first_at.get_or_insert(event.at);
         match &event.kind {
+            EventKind::SkillCalled { .. } => self.grow(run),
             EventKind::NodeStarted { node, attempt, .. } => self.started(*node, *attempt, event.at, run, out),
             EventKind::NodeCompleted { node, value, warnings } => {
                 self.completed(*node, (value, warnings), event.at, run, out);
@@ -239,7 +255,7 @@ impl Reporter {
         }
         (phase.has_begun, phase.since) = (true, Some(at));
         if run.spec.debug
-            && let Some(named) = run.plan_phase(number)
+            && let Some(named) = phase_of_skill(run, number)
         {
             out.aside(&format!("[orchestrator] Starting phase: {}", escaped(&named.name)));
         }
@@ -251,7 +267,7 @@ impl Reporter {
         phase.left = phase.left.saturating_sub(1);
         if phase.left == 0
             && run.spec.debug
-            && let Some(named) = run.plan_phase(number)
+            && let Some(named) = phase_of_skill(run, number)
         {
             let ms = (at - phase.since.or(self.first_at).unwrap_or(at)).max(0);
             out.aside(&format!("[orchestrator] Phase {} completed in {ms}ms", escaped(&named.name)));
