@@ -105,7 +105,7 @@ pub enum Command {
     /// Skills: list, check, search, create, install, move, lock
     #[command(subcommand)]
     Skill(crate::skill::SkillCommand),
-    /// Programs of the SOP language: check, draw
+    /// Programs of the SOP language: check, run, draw
     #[command(subcommand)]
     Sop(crate::sop::SopCommand),
     /// Kinds of agents: list, show, check

@@ -20,6 +20,7 @@ mod listing;
 mod models;
 mod outlook;
 mod planning;
+mod program;
 mod prompt;
 mod remove;
 mod replay;
@@ -52,6 +53,7 @@ pub use intervene::{
 pub use listing::{RunsArgs, look, run as runs};
 pub use models::{models, web};
 pub use planning::{PlanArgs, run as plan};
+pub use program::{ProgramArgs, run as run_program};
 pub use replay::{ReplayArgs, run as replay};
 pub use reporter::{cost_words, duration};
 pub use rerun::{RerunArgs, run as rerun};

@@ -166,7 +166,8 @@ impl Reporter {
         if !self.has_board {
             let again = if attempt > 1 { format!(" ({attempt})") } else { String::new() };
             let (mark, id) = (paint(style::DIM, "▸"), paint(style::NAME, name(run, node)));
-            out.aside(&format!("{mark} {id}{again}  {}", paint(style::DIM, kind_of(run, node))));
+            let says = run.says(node).map(|says| format!("  {}", first_line(says))).unwrap_or_default();
+            out.aside(&format!("{mark} {id}{again}  {}{says}", paint(style::DIM, kind_of(run, node))));
         }
         if run.spec.debug
             && let Some((skill, kind)) = spawned(run, node)
@@ -185,7 +186,9 @@ impl Reporter {
     ) {
         let lang = out.lang;
         let took = self.took(node, at);
-        let output = run.plan_node(node).and_then(|plan| plan.output.as_ref());
+        // What a session answers is shown whole, right below.
+        let own = run.plan_node(node).filter(|plan| !matches!(plan.work, Work::Session { .. }));
+        let output = own.and_then(|plan| plan.output.as_ref());
         let shown = output.map(|output| format!("  {output} = {}", short(value))).unwrap_or_default();
         let (mark, id) = (paint(style::GOOD, "✓"), paint(style::NAME, name(run, node)));
         out.aside(&format!("{mark} {id}{took}{shown}"));
@@ -207,13 +210,15 @@ impl Reporter {
     ) {
         let took = self.took(node, at);
         let next = match then {
-            AfterFailure::Inline => "inline",
-            AfterFailure::Null => "null",
-            AfterFailure::Abort => "abort",
+            // Whoever called it decides what its failure means.
+            _ if run.called(node).is_some() => "",
+            AfterFailure::Inline => " → inline",
+            AfterFailure::Null => " → null",
+            AfterFailure::Abort => " → abort",
         };
         let (mark, id) = (paint(style::BAD, "✗"), paint(style::NAME, name(run, node)));
         let message = escaped(message.in_lang(out.lang));
-        out.aside(&format!("{mark} {id}{took}  {message} → {next}"));
+        out.aside(&format!("{mark} {id}{took}  {message}{next}"));
         if let Some(on_error) = run.plan_node(node).and_then(|plan| plan.on_error.as_ref()) {
             let on_error = escaped(on_error);
             out.aside(&format!("  {}", paint(style::WARN, on_error)));
@@ -304,6 +309,11 @@ pub fn short(value: &Value) -> String {
     let cut: String = text.chars().take(SHOWN_CHARS).collect();
     let cut = if cut.len() < text.len() { format!("{cut}…") } else { cut };
     fugato_model::escape_for_terminal(&cut).into_owned()
+}
+
+/// What people are told of a command, on one line.
+fn first_line(says: &str) -> String {
+    escaped(says.lines().next().unwrap_or_default())
 }
 
 fn kind_of(run: &Run, node: u32) -> &'static str {

@@ -36,6 +36,7 @@ mod runs;
 mod sandbox;
 mod skills;
 mod sop;
+mod sop_run;
 mod steered;
 mod terminal;
 mod watch;

@@ -16,7 +16,10 @@ use serde_json::{Value, json};
 pub fn advance(recorder: &mut Recorder<'_>) -> bool {
     let run = &recorder.run;
     if run.unended == 0 {
-        let reason = words!("all phases are complete", "所有阶段均已完成");
+        let reason = match run.orchestrator(0) {
+            Some(_) => words!("the request is answered", "请求已得到答复"),
+            None => words!("all phases are complete", "所有阶段均已完成"),
+        };
         let result = last_output(recorder.run);
         recorder.emit(EventKind::RunEnded { outcome: Outcome::Complete, reason, result });
         return true;

@@ -21,7 +21,7 @@ pub struct SessionState {
     /// Results of called skills so far, and those of them that are too long to be shown, by number.
     pub results: u32,
     pub(crate) long: BTreeMap<u32, Arc<str>>,
-    pub(crate) sop: SopState,
+    pub sop: SopState,
 }
 
 /// What a session is doing.

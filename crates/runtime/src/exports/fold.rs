@@ -191,7 +191,11 @@ impl Fold {
         self.edges.called(session.map(|record| self.id_of(record)), id, &callable);
         let added = callable.expand(skill, id, Standing { node, phase, first_phase });
         self.phases.extend(added.phases.iter().map(|phase| Arc::from(phase.name.as_str())));
-        let mut task = Some(cut(&arguments.join(" ")));
+        // A program says in a comment what a command is for; what it is told is the next best.
+        let mut task = match by {
+            Caller::Command { says: Some(says), .. } => Some(cut(says)),
+            Caller::Command { says: None, .. } | Caller::Tool { .. } => Some(cut(&arguments.join(" "))),
+        };
         for node in &added.nodes {
             let record = self.node(node);
             // What it was asked says more than what it is.

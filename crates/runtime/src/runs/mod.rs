@@ -42,7 +42,7 @@ pub(crate) use journal::encode_short;
 pub use journal::{JournalError, decode, encode, load, names_blob};
 pub use kinds::let_do;
 pub use moment::Moment;
-pub use orchestrators::{OpenLists, Orchestration};
+pub use orchestrators::{OpenLists, Orchestration, ProgramRun, plan_program};
 pub use perform::World;
 pub use recorded::RecordedRuns;
 pub use rerun::{Again, Rerun, RerunError, is_task, plan_rerun};

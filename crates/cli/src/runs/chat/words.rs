@@ -8,7 +8,7 @@ use crate::render::shell_word;
 use crate::runs::bill::bill;
 use crate::runs::drive::{Left, exit_of};
 use crate::runs::reporter::duration;
-use crate::runs::summary::{result_text, safe};
+use crate::runs::summary::{answer, result_text, safe};
 use fugato_engine::{Outcome as Ended, Run};
 use fugato_model::{Exit, words};
 use fugato_runtime::runs::End;
@@ -43,7 +43,7 @@ impl Chat<'_> {
                 ));
             }
             (Left::Over { elapsed_ms, .. }, Some((outcome, reason, result))) => {
-                for line in result.iter().map(result_text).flat_map(lines) {
+                for line in result.iter().map(|result| result_text(answer(run, result))).flat_map(lines) {
                     app.out.line(safe(&line))?;
                 }
                 if *outcome != Ended::Complete {
@@ -93,13 +93,15 @@ impl Chat<'_> {
             })
             .collect();
         let ended = run.ended.as_ref();
+        let result = ended.and_then(|(_, _, result)| result.as_ref());
         serde_json::json!({
             "schema": "fugato.chat/v1",
             "conversation": self.args.session,
             "orchestrator": self.name,
             "run": run.spec.id,
             "status": run.status(),
-            "answer": ended.and_then(|(_, _, result)| result.clone()),
+            "answer": result.map(|result| answer(run, result)),
+            "variables": result.filter(|result| answer(run, result) != *result).and_then(|all| all.get("variables")),
             "reason": ended.map(|(_, reason, _)| reason.in_lang(lang)),
             "questions": questions,
         })

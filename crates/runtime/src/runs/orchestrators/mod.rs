@@ -5,8 +5,11 @@
 //! is wrong elsewhere ends a run: what cannot be called is told and left out. Only a circle of lists is refused.
 
 mod callable;
+mod program;
 #[cfg(test)]
 mod tests;
+
+pub use program::{ProgramRun, plan_program};
 
 use super::moment::Moment;
 use super::start::{StartError, Started, context_of, new_id, title};
@@ -60,48 +63,21 @@ const OUTPUT: &str = "RESULT";
 
 /// Reads, checks and pins. The warnings are for the person.
 pub(super) fn plan(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Diagnostic>), StartError> {
-    let resolution = match &started.policy {
+    let mut pinning = Pinning::new(started, resolution(started)?);
+    let orchestrator = pinning.orchestrator(skill).map_err(Failure::error)?;
+    let pin = SkillPin { name: skill.label(), dir: skill.dir.display().to_string(), digest: skill.digest };
+    Ok(pinning.run(orchestrator, pin))
+}
+
+/// What whoever the run works for may see.
+fn resolution(started: &Started) -> Result<Resolution<'_>, StartError> {
+    match &started.policy {
         Some(policy) => policy.resolve(&started.installed).ok_or_else(|| {
             let words = words!("the profile has no such agent any more", "配置中已没有该代理");
             StartError::Internal(words)
-        })?,
-        None => unrestricted(&started.installed),
-    };
-    let mut pinning = Pinning::new(started, resolution);
-    let orchestrator = pinning.orchestrator(skill).map_err(Failure::error)?;
-    let moment = started.moment.clone().unwrap_or_else(Moment::now);
-    let name = skill.label();
-    let node = PlanNode {
-        id: NODE.to_owned(),
-        phase: 0,
-        after: Vec::new(),
-        work: Work::Session { orchestrator: Arc::new(orchestrator), args: request() },
-        output: Some(OUTPUT.to_owned()),
-        requires: Vec::new(),
-        optional: false,
-        fallback_inline: false,
-        on_error: None,
-    };
-    let phase = Phase { name: NODE.to_owned(), parallel: false, depends_on: Vec::new(), within: None };
-    let spec = RunSpec {
-        types: pinning.types,
-        id: new_id(moment.millis),
-        title: title(&name, &started.arguments),
-        skill: SkillPin { name, dir: skill.dir.display().to_string(), digest: skill.digest },
-        plan: Plan { phases: vec![phase], nodes: vec![node] },
-        context: context_of(started, &moment),
-        limits: started.limits.clone(),
-        model: started.model.clone(),
-        catalog: started.catalog.clone(),
-        visible: started.visible.clone(),
-        rates: started.rates.clone(),
-        permissions: started.permissions.clone(),
-        digests: pinning.digests,
-        skills: pinning.skills,
-        conversation: started.conversation.clone(),
-        ..RunSpec::default()
-    };
-    Ok((spec, pinning.warnings))
+        }),
+        None => Ok(unrestricted(&started.installed)),
+    }
 }
 
 /// The request is what the person typed.
@@ -162,6 +138,43 @@ impl<'s> Pinning<'s> {
             unusable: HashSet::new(),
             path: Vec::new(),
         }
+    }
+
+    /// The run of one orchestrator, with all that is pinned.
+    fn run(self, orchestrator: Orchestrator, pin: SkillPin) -> (RunSpec, Vec<Diagnostic>) {
+        let started = self.started;
+        let moment = started.moment.clone().unwrap_or_else(Moment::now);
+        let node = PlanNode {
+            id: NODE.to_owned(),
+            phase: 0,
+            after: Vec::new(),
+            work: Work::Session { orchestrator: Arc::new(orchestrator), args: request() },
+            output: Some(OUTPUT.to_owned()),
+            requires: Vec::new(),
+            optional: false,
+            fallback_inline: false,
+            on_error: None,
+        };
+        let phase = Phase { name: NODE.to_owned(), parallel: false, depends_on: Vec::new(), within: None };
+        let spec = RunSpec {
+            types: self.types,
+            id: new_id(moment.millis),
+            title: title(&pin.name, &started.arguments),
+            skill: pin,
+            plan: Plan { phases: vec![phase], nodes: vec![node] },
+            context: context_of(started, &moment),
+            limits: started.limits.clone(),
+            model: started.model.clone(),
+            catalog: started.catalog.clone(),
+            visible: started.visible.clone(),
+            rates: started.rates.clone(),
+            permissions: started.permissions.clone(),
+            digests: self.digests,
+            skills: self.skills,
+            conversation: started.conversation.clone(),
+            ..RunSpec::default()
+        };
+        (spec, self.warnings)
     }
 
     /// An orchestrator with everything it may call.
