@@ -130,7 +130,13 @@ pub enum Caller {
     /// An agent of a session, as a tool: the result is the tool's.
     Tool { agent: u32, step: u32, index: u32 },
     /// A declaration of the program that a session runs.
-    Command { session: u32, name: String },
+    Command {
+        session: u32,
+        name: String,
+        /// The comment above the declaration: for people who watch.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        says: Option<String>,
+    },
 }
 
 /// The conversation a run is a turn of.

@@ -347,7 +347,8 @@ fn agent_state(agent: u32, run: &Run, is_live: bool) -> State {
             Turn::Waiting => State::WaitsForAgents,
             Turn::Acting { calls } => {
                 let mut open = calls.iter().filter(|slot| slot.result.is_none()).peekable();
-                let waits = open.peek().is_some() && open.all(|slot| slot.waits_for == WaitsFor::Agent);
+                let waits = open.peek().is_some()
+                    && open.all(|slot| matches!(slot.waits_for, WaitsFor::Agent | WaitsFor::Skill));
                 if waits { State::WaitsForAgents } else { State::Acting }
             }
             Turn::Idle | Turn::Stopped => State::Running,

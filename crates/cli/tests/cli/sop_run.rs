@@ -72,12 +72,13 @@ fn sorted(list: &Value) -> Vec<String> {
 fn every_case_of_the_contract_holds_with_programs_as_commands() {
     let env = project();
     // A program that says nothing says the empty text; an agent can really give nothing.
-    env.skill("none", "name: none\ndescription: Gives nothing.");
+    // `none` means no skill, and so is no name of one.
+    env.skill("silent", "name: silent\ndescription: Gives nothing.");
     env.write("model.yaml", "- tools: [{name: submit_result, arguments: {result: null}}]\n");
     for case in cases().iter().filter(|case| case.get("updates").is_none()) {
         let _ = std::fs::remove_file(env.project().join("counter"));
         let id = case["id"].as_str().unwrap();
-        env.write("p.sop", case["script"].as_str().unwrap());
+        env.write("p.sop", case["script"].as_str().unwrap().replace(" none", " silent"));
         let ran = env.fugato("sop run p.sop --json --model script:model.yaml");
         if let Some(expected) = case.get("error").or_else(|| case.get("error_contains")) {
             let ran = ran.exits(1);
@@ -170,7 +171,7 @@ fn a_run_that_was_killed_goes_on_and_no_command_that_had_ended_runs_again() {
 #[test]
 fn what_may_happen_once_only_is_asked_about_after_a_kill() {
     let env = project();
-    self::command(&env, "slow", "once");
+    command(&env, "slow", "once");
     env.write("p.sop", "@a emit 1\n@c slow $a\n@e emit $c\n");
     let mut command = env.command();
     command.args(["sop", "run", "p.sop", "--json"]).stdout(Stdio::null()).stderr(Stdio::null());
@@ -184,6 +185,6 @@ fn what_may_happen_once_only_is_asked_about_after_a_kill() {
     child.wait().unwrap();
     env.write("go-on", "");
     let id = env.fugato("runs --json").exits(0).json()["runs"][0]["id"].as_str().unwrap().to_owned();
-    env.run(["resume", &id, "--no-input"]).exits(4);
+    env.run(["resume", &id, "--no-input"]).exits(6);
     assert_eq!(counted(&env), ["emit 1", "slow 1"]);
 }

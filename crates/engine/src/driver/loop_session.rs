@@ -1,6 +1,7 @@
 //! A loop: a model calls skills as tools, step by step, until it has the answer.
 
 use super::session;
+use crate::agent::Duty;
 use crate::decide::Recorder;
 use crate::event::{EventKind, Outcome, Verdict};
 use crate::orchestration::Orchestrator;
@@ -83,6 +84,7 @@ fn is_whole_run(run: &Run, node: u32) -> bool {
 /// What the session had said when the budget ended it.
 pub fn partial(run: &Run) -> Option<Value> {
     let agent = run.session(0)?.agent.and_then(|agent| run.agents.get(agent as usize))?;
+    let agent = Some(agent).filter(|agent| agent.duty == Duty::Orchestrate)?;
     let text = agent.last_text();
     (!text.is_empty()).then_some(Value::String(text))
 }
@@ -91,7 +93,8 @@ pub fn partial(run: &Run) -> Option<Value> {
 pub fn reopen(recorder: &mut Recorder<'_>) {
     let stopped = recorder.run.session(0).and_then(|session| session.agent).filter(|agent| {
         let state = recorder.run.agents.get(*agent as usize);
-        state.is_some_and(|state| matches!(state.verdict, Some(Verdict::LimitReached { .. })))
+        let leads = state.filter(|state| state.duty == Duty::Orchestrate);
+        leads.is_some_and(|state| matches!(state.verdict, Some(Verdict::LimitReached { .. })))
     });
     if let Some(agent) = stopped.filter(|_| is_whole_run(recorder.run, 0)) {
         let prompt = "You have more room now. Go on with the request.".to_owned();

@@ -26,7 +26,8 @@ pub fn advance(recorder: &mut Recorder<'_>, node: u32, has_room: bool) -> bool {
         if !has_room || recorder.run.held || !recorder.run.ready.is_empty() {
             return false;
         }
-        let by = Caller::Command { session: node, name: command.name.to_string() };
+        let says = command.description.as_ref().map(|says| says.to_string());
+        let by = Caller::Command { session: node, name: command.name.to_string(), says };
         let arguments = command.arguments.iter().map(|text| text.to_string()).collect();
         let skill = command.command.to_string();
         if let Err(NotCalled::Forbidden(why) | NotCalled::Full(why)) =

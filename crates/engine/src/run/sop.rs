@@ -5,7 +5,7 @@
 
 use super::Run;
 use super::growth::Given;
-use crate::orchestration::{CarriedSop, SessionKind, SopValue};
+use crate::orchestration::{Caller, CarriedSop, SessionKind, SopValue};
 use fugato_model::Words;
 use fugato_skill::sop::{Command, Interpreter, Outcome, Problem, Program};
 use serde_json::Value;
@@ -52,11 +52,6 @@ impl SopState {
     /// The command that is to be called now.
     pub(crate) fn next(&self) -> Option<&Command> {
         self.to_call.front()
-    }
-
-    /// What is said above a declaration.
-    pub fn says(&self, name: &str) -> Option<&Arc<str>> {
-        self.interpreter.as_ref()?.program().get(name)?.description.as_ref()
     }
 
     /// Takes the next level out of the interpreter. What nobody knows fails at once, which may make the next one ready.
@@ -137,6 +132,14 @@ impl Run {
     /// The program that a session runs, with how far it is.
     pub fn program(&self, session: u32) -> Option<&Interpreter> {
         self.session(session)?.sop.interpreter()
+    }
+
+    /// What the program says of the command that a node is.
+    pub fn says(&self, node: u32) -> Option<&str> {
+        match &self.called(node)?.by {
+            Caller::Command { says, .. } => says.as_deref(),
+            Caller::Tool { .. } => None,
+        }
     }
 
     /// The program of the turn before this one, with what its commands gave.

@@ -14,6 +14,7 @@ use fugato_engine::{
 };
 use fugato_model::Words;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -47,7 +48,7 @@ pub(super) struct Fold {
     pub clock: i64,
     pub generation: u64,
     pub records: Vec<Record>,
-    pub dependencies: Box<RawValue>,
+    dependencies: Box<RawValue>,
     pub phases: Vec<Arc<str>>,
     /// The newest directive.
     pub directive: Option<Directive>,
@@ -71,6 +72,8 @@ pub(super) struct Fold {
     /// Skills that may be called: a call adds the nodes of its skill.
     skills: BTreeMap<String, Arc<Callable>>,
     roles: HashMap<String, Arc<str>>,
+    /// Who waits for whom among what was called.
+    edges: graph::Called,
     /// Of agents outside: whom each waits for.
     waits: BTreeMap<Arc<str>, Vec<String>>,
 }
@@ -131,6 +134,7 @@ impl Fold {
             paused: 0,
             skills: spec.skills.clone(),
             roles: HashMap::new(),
+            edges: graph::Called::default(),
             waits: BTreeMap::new(),
         };
         fold.plan(spec);
@@ -174,16 +178,24 @@ impl Fold {
     /// A call adds what its skill is made of, in the place the run gives it.
     fn called(&mut self, node: u32, id: &str, by: &Caller, skill: &str, arguments: &[String]) {
         let session = match by {
-            Caller::Tool { agent, .. } => self.record_of(*agent),
+            // Whoever prepares has a record of its own.
+            Caller::Tool { agent, .. } => {
+                self.agents.get(*agent as usize).map(|agent| agent.node.unwrap_or(agent.record))
+            }
             Caller::Command { session, .. } => self.node_record(*session),
         };
         let phase = session.and_then(|record| self.records.get(record as usize)?.phase).unwrap_or(0);
         let first_phase = u32::try_from(self.phases.len()).unwrap_or(u32::MAX);
         let is_next = usize::try_from(node).is_ok_and(|node| node == self.nodes.len());
-        let Some(callable) = self.skills.get(skill).filter(|_| is_next) else { return };
+        let Some(callable) = self.skills.get(skill).filter(|_| is_next).cloned() else { return };
+        self.edges.called(session.map(|record| self.id_of(record)), id, &callable);
         let added = callable.expand(skill, id, Standing { node, phase, first_phase });
         self.phases.extend(added.phases.iter().map(|phase| Arc::from(phase.name.as_str())));
-        let mut task = Some(cut(&arguments.join(" ")));
+        // A program says in a comment what a command is for; what it is told is the next best.
+        let mut task = match by {
+            Caller::Command { says: Some(says), .. } => Some(cut(says)),
+            Caller::Command { says: None, .. } | Caller::Tool { .. } => Some(cut(&arguments.join(" "))),
+        };
         for node in &added.nodes {
             let record = self.node(node);
             // What it was asked says more than what it is.
@@ -193,13 +205,14 @@ impl Fold {
         }
     }
 
-    /// A sub-skill with phases failed: what was left of it is not done any more.
+    /// A sub-skill with phases failed, or a session has ended: what was left of it is not done any more.
     fn end_inside(&mut self, call: u32, now: i64) {
-        let call = self.nodes.get(call as usize).copied().flatten();
-        let call = call.and_then(|record| self.records.get(record as usize));
-        let Some(call) = call.filter(|call| &*call.role == PHASES) else { return };
+        let Some(first) = self.nodes.get(call as usize).copied().flatten() else { return };
+        let call = self.records.get(first as usize);
+        let Some(call) = call.filter(|call| [PHASES, SESSION].contains(&&*call.role)) else { return };
         let inside = format!("{}/", call.id);
-        for at in 0..u32::try_from(self.records.len()).unwrap_or(u32::MAX) {
+        // Those inside come after whoever called them.
+        for at in first..u32::try_from(self.records.len()).unwrap_or(u32::MAX) {
             let record = self.records.get(at as usize);
             if record.is_some_and(|record| {
                 record.id.starts_with(&inside) && matches!(record.stage, Stage::Pending | Stage::Working)
@@ -252,7 +265,9 @@ impl Fold {
             EventKind::NodeCompleted { node, warnings, .. } => {
                 let stage = if warnings.is_empty() { Stage::Done } else { Stage::Concerns };
                 self.with_node(*node, |record| record.end(stage, now));
+                self.end_inside(*node, now);
             }
+            EventKind::SessionPrepared { node, .. } => self.end_inside(*node, now),
             EventKind::NodeFailed { node, then, .. } => {
                 self.with_node(*node, |record| match then {
                     AfterFailure::Inline => record.stage = Stage::Pending,
@@ -387,7 +402,6 @@ impl Fold {
             EventKind::RunCreated { .. }
             | EventKind::RunRecovered { .. }
             | EventKind::ForeignSkipped { .. }
-            | EventKind::SessionPrepared { .. }
             | EventKind::ProgramPlanned { .. }
             | EventKind::ProgramRefused { .. }
             | EventKind::NodeUncertain { .. }
@@ -668,6 +682,11 @@ impl Fold {
             | EventKind::DirectiveRefused { .. } => None,
         };
         record.filter(|record| self.records.get(*record as usize).is_some_and(|record| record.speaks))
+    }
+
+    /// Who waits for whom, as JSON.
+    pub fn dependencies(&self) -> Cow<'_, RawValue> {
+        self.edges.beside(&self.dependencies)
     }
 
     pub fn phase_of(&self, record: &Record) -> &str {

@@ -1,6 +1,6 @@
 //! One sentence for each thing that happens to an agent, for the eyes of whoever reads its stream.
 
-use fugato_engine::{AfterFailure, EventKind, Purpose, Verb, Verdict};
+use fugato_engine::{AfterFailure, Caller, EventKind, Purpose, Verb, Verdict};
 use fugato_model::chat::{Answer, ToolCall};
 use fugato_model::{Words, escape_for_terminal, words};
 
@@ -157,6 +157,10 @@ pub fn of_event(kind: &EventKind, verb_of: impl Fn(u64) -> Option<Verb>) -> Opti
         EventKind::SkillUsed { name, .. } => {
             let name = cut(name);
             say("skill", words!("reads the skill {name}", "读取技能 {name}"))
+        }
+        EventKind::SkillCalled { by: Caller::Command { says: Some(says), .. }, skill, .. } => {
+            let (says, skill) = (cut(says), cut(skill));
+            say("skill_called", words!("{says} (calls the skill {skill})", "{says}（调用技能 {skill}）"))
         }
         EventKind::SkillCalled { skill, arguments, .. } => {
             let (skill, arguments) = (cut(skill), cut(&arguments.join(" ")));

@@ -106,12 +106,28 @@ fn orchestrator(name: &str, dice: &mut Dice) -> Orchestrator {
         name: name.into(),
         description: "d".into(),
         instructions: "i".into(),
-        session: SessionKind::Loop { steps: 1 + u32::try_from(dice.below(5)).unwrap() },
+        session: match dice.below(6) {
+            0 => SessionKind::Sop {
+                fixed: Some(dice.pick(&PROGRAMS).to_string()),
+                budget: SopBudget::default(),
+            },
+            1 => SessionKind::Sop { fixed: None, budget: SopBudget::default() },
+            _ => SessionKind::Loop { steps: 1 + u32::try_from(dice.below(5)).unwrap() },
+        },
         allowed: some(dice),
         preparation: dice.one_in(3).then(|| Preparation { instructions: "find".into(), allowed: some(dice) }),
         model: None,
     }
 }
+
+/// Programs that can be run, that call in a circle, that fail, and one that is none.
+const PROGRAMS: [&str; 5] = [
+    "@a alpha one\n@b beta $a\n@c beta two\n@d final_answer $b $c\n",
+    "@a gamma $input\n@b delta $a\n@c desk x\n",
+    "@a beta x\n@b cannot_complete $a\n",
+    "@a alpha x\n@b alpha y\n@c alpha z\n@d beta $a $b $c\n",
+    "@a nobody x\n@b $b\n",
+];
 
 const SKILLS: [&str; 5] = ["alpha", "beta", "gamma", "delta", "desk"];
 
@@ -247,7 +263,10 @@ fn work(dice: &mut Dice) -> Work {
 pub fn completion(effect: &Effect, run: &Run, calm: bool, dice: &mut Dice) -> Completion {
     match effect {
         Effect::CallModel { .. } if calm => says("{\"calm\": true}"),
-        Effect::CallModel { agent, .. } if works_for_a_session(run, agent) && !dice.one_in(5) => {
+        Effect::CallModel { agent, .. } if duty_of(run, agent) == Duty::Plan && !dice.one_in(5) => {
+            says(&format!("```sop\n{}```", dice.pick(&PROGRAMS)))
+        }
+        Effect::CallModel { agent, .. } if duty_of(run, agent) != Duty::Task && !dice.one_in(5) => {
             let chosen: Vec<(&str, Value)> = (0..=dice.below(3)).map(|_| skill(dice)).collect();
             calls(&chosen)
         }
@@ -279,8 +298,8 @@ pub fn completion(effect: &Effect, run: &Run, calm: bool, dice: &mut Dice) -> Co
     }
 }
 
-fn works_for_a_session(run: &Run, agent: &AgentPath) -> bool {
-    run.agent(agent.as_str()).is_some_and(|(_, state)| state.duty != Duty::Task)
+fn duty_of(run: &Run, agent: &AgentPath) -> Duty {
+    run.agent(agent.as_str()).map_or(Duty::Task, |(_, state)| state.duty)
 }
 
 fn model(dice: &mut Dice) -> Completion {

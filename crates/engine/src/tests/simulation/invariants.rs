@@ -166,7 +166,14 @@ fn sessions(run: &Run) {
     for (node, state) in (0u32..).zip(&run.nodes).filter(|(node, _)| run.orchestrator(*node).is_some()) {
         let is_led = run.agents.iter().any(|agent| leads(agent, node));
         let is_at_work = state.status == NodeStatus::Running;
-        assert!(!is_at_work || is_led || run.due.contains(&node), "session {node} stands still");
+        let waits = |member: &u32| {
+            let status = run.nodes[*member as usize].status;
+            matches!(status, NodeStatus::Ready | NodeStatus::Running | NodeStatus::Uncertain)
+        };
+        let members = run.called_by(node).and_then(|scope| run.scope(scope)).map(|scope| &scope.members);
+        let is_waiting = members.is_some_and(|members| members.iter().any(waits));
+        let moves = is_led || is_waiting || run.due.contains(&node);
+        assert!(!is_at_work || moves, "session {node} stands still");
         assert!(is_at_work || (!is_led && !run.due.contains(&node)), "session {node} is over and goes on");
     }
     for (agent, state) in (0u32..).zip(&run.agents) {
