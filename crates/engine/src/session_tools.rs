@@ -31,7 +31,7 @@ fn skill(name: &str, description: &str) -> ToolSpec {
     ToolSpec {
         name: name.to_owned(),
         description: description.chars().take(MOST).collect(),
-        parameters: object(json!({"prompt": {"type": "string", "description": prompt}}), &["prompt"]),
+        parameters: object(&json!({"prompt": {"type": "string", "description": prompt}}), &["prompt"]),
     }
 }
 
@@ -39,7 +39,7 @@ fn final_answer() -> ToolSpec {
     ToolSpec {
         name: FINAL_ANSWER.to_owned(),
         description: "Give the answer to the request. This ends the session.".to_owned(),
-        parameters: object(json!({"answer": {"type": "string"}}), &["answer"]),
+        parameters: object(&json!({"answer": {"type": "string"}}), &["answer"]),
     }
 }
 
@@ -47,7 +47,7 @@ fn cannot_complete() -> ToolSpec {
     ToolSpec {
         name: CANNOT_COMPLETE.to_owned(),
         description: "Say that it cannot be done, and why. This ends your work as a failure.".to_owned(),
-        parameters: object(json!({"reason": {"type": "string"}}), &["reason"]),
+        parameters: object(&json!({"reason": {"type": "string"}}), &["reason"]),
     }
 }
 
@@ -60,7 +60,7 @@ fn submit_context() -> ToolSpec {
     ToolSpec {
         name: SUBMIT_CONTEXT.to_owned(),
         description: "Hand over what you have found. This ends the preparation.".to_owned(),
-        parameters: object(json!({"entries": entries}), &["entries"]),
+        parameters: object(&json!({"entries": entries}), &["entries"]),
     }
 }
 
@@ -69,7 +69,7 @@ fn ask_user() -> ToolSpec {
         name: ASK.to_owned(),
         description: "Ask the person a question and wait for the answer, however long it takes.".to_owned(),
         parameters: object(
-            json!({
+            &json!({
                 "question": {"type": "string"},
                 "options": {"type": "array", "items": {"type": "string"}},
             }),
@@ -78,6 +78,6 @@ fn ask_user() -> ToolSpec {
     }
 }
 
-fn object(properties: Value, required: &[&str]) -> Value {
+fn object(properties: &Value, required: &[&str]) -> Value {
     json!({"type": "object", "properties": properties, "required": required})
 }

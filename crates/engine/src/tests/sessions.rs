@@ -582,3 +582,52 @@ fn the_model_is_told_of_the_skills_it_may_call_and_of_nothing_else() {
     let (_, called) = world.run.agent("main/weather").unwrap();
     assert_eq!(session_tools(called, &world.run), None, "a called skill has the tools of the world");
 }
+
+#[test]
+fn a_rule_of_the_run_holds_for_calls_too_and_a_person_may_allow_one() {
+    let rules = |allow: &str| {
+        let mut spec = spec(orchestrator("desk", &["weather", "news"]));
+        let rule = |text: &str| text.parse().unwrap();
+        match allow {
+            "deny" => spec.permissions.rules.deny = vec![rule("weather")],
+            _ => spec.permissions.rules.ask = vec![rule("weather")],
+        }
+        World::new(spec).go()
+    };
+    let mut world = rules("deny");
+    answer(&mut world, "main", calls(&[("weather", prompt("x")), ("news", prompt("y"))]));
+    answer(&mut world, "main/news", says("ok"));
+    let told = results(&world, "main");
+    assert!(told[0].is_error && told[0].content.starts_with("not run"), "{told:?}");
+    let mut world = rules("ask");
+    answer(&mut world, "main", calls(&[("weather", prompt("x"))]));
+    assert_eq!((world.run.status(), world.run.added()), ("awaiting_input", 0));
+    world.tell(Input::Answer { question: 0, answer: "always".into() }).unwrap();
+    replays(&world);
+    answer(&mut world, "main/weather", says("21"));
+    answer(&mut world, "main", calls(&[("weather", prompt("y"))]));
+    answer(&mut world, "main/weather~2", says("22"));
+    answer(&mut world, "main", finally("ok"));
+    assert_eq!(world.outcome(), Outcome::Complete);
+}
+
+#[test]
+fn agents_of_calls_that_have_ended_leave_memory_and_whoever_leads_stays() {
+    let mut world = World::new(spec(orchestrator("desk", &["weather", "report"]))).go();
+    answer(&mut world, "main", calls(&[("weather", prompt("x")), ("report", prompt("y"))]));
+    answer(&mut world, "main/weather", says("21"));
+    answer(&mut world, "main/report/collect/fetch", Completion::Script { stdout: "{\"by\": 1}".into() });
+    answer(&mut world, "main/report/sum/sum", says("{\"sum\": 1}"));
+    let forgettable = world.run.forgettable(world.now + 10, 5);
+    let paths: Vec<&str> =
+        forgettable.iter().map(|at| world.run.agents[*at as usize].path.as_str()).collect();
+    assert_eq!(paths, ["main/weather", "main/report/sum/sum"]);
+    forgettable.into_iter().for_each(|agent| world.run.forget(agent));
+    answer_without_replay(&mut world, "main", finally("ok"));
+    assert_eq!(world.outcome(), Outcome::Complete);
+}
+
+fn answer_without_replay(world: &mut World, id: &str, completion: Completion) {
+    let key = of(world, id);
+    world.complete(key, completion);
+}
