@@ -89,7 +89,7 @@ fn a_plan_that_cannot_be_run_is_repaired_and_what_was_wrong_is_in_the_log() {
 #[test]
 fn a_program_of_the_descriptor_needs_no_model_and_is_told_the_request() {
     let env = project("## SOP\n```sop\n# 取\n@a fetch $input\n@answer final_answer $a\n```\n", &[]);
-    let ran = env.run(["run", "desk", "pears", "now", "--model", "script:model.yaml"]).exits(0);
+    let ran = env.run(["run", "desk", "pears", "now"]).exits(0);
     assert!(ran.stdout.contains("got pears now"), "{}\n{}", ran.stdout, ran.stderr);
     assert_eq!(counted(&env), ["pears now"]);
 }
