@@ -24,7 +24,7 @@ pub fn ask(run: &Run, interrupts: &Interrupts, app: &mut App) -> Asked {
     // Not every unanswered one: whoever asked may be gone.
     let Some((question, _)) = run.open_questions().next() else { return Asked::Nobody };
     app.out.prompt();
-    match read_line(interrupts, 0) {
+    match read_line(interrupts) {
         Line::Typed(answer) => Asked::Answered { question, answer },
         Line::Closed => {
             app.out.aside("");
@@ -46,8 +46,8 @@ pub enum Line {
     Interrupted,
 }
 
-/// Reads one line of the standard input; `before` is how often Ctrl-C had been pressed until then.
-pub fn read_line(interrupts: &Interrupts, before: usize) -> Line {
+/// Reads one line of the standard input, unless Ctrl-C is or was pressed.
+pub fn read_line(interrupts: &Interrupts) -> Line {
     let (tell, told) = mpsc::channel();
     // If nobody types, the thread ends with the process.
     let reading = std::thread::Builder::new().name("fugato-prompt".into()).spawn(move || {
@@ -63,7 +63,7 @@ pub fn read_line(interrupts: &Interrupts, before: usize) -> Line {
         match told.recv_timeout(Duration::from_millis(50)) {
             Ok(Some(line)) => return Line::Typed(line.trim_end_matches(['\n', '\r']).to_owned()),
             Ok(None) | Err(mpsc::RecvTimeoutError::Disconnected) => return Line::Closed,
-            Err(mpsc::RecvTimeoutError::Timeout) if interrupts.count() > before => return Line::Interrupted,
+            Err(mpsc::RecvTimeoutError::Timeout) if interrupts.count() > 0 => return Line::Interrupted,
             Err(mpsc::RecvTimeoutError::Timeout) => {}
         }
     }

@@ -27,7 +27,8 @@ pub(super) fn talk(chat: &Chat<'_>, app: &mut App) -> Outcome {
         if is_typed {
             app.out.prompt();
         }
-        let line = match read_line(&interrupts, interrupts.count()) {
+        // One that was pressed while a request ended counts, too.
+        let line = match read_line(&interrupts) {
             Line::Typed(line) => line,
             Line::Closed => {
                 if is_typed {
