@@ -666,3 +666,15 @@ fn names_that_providers_do_not_take_and_lists_that_are_too_long_can_be_called_al
     assert_eq!(wrong, [false, false, false, true, true], "{told:?}");
     assert_eq!(world.kinds().iter().filter(|kind| *kind == "tool.refused").count(), 2);
 }
+
+#[test]
+fn a_kind_of_agent_that_happens_to_be_called_like_a_leader_does_not_lead() {
+    let mut spec = spec(orchestrator("desk", &["weather"]));
+    let mut kind = AgentType::named("orchestrator");
+    kind.executor = Executor::Human;
+    spec.types.insert("orchestrator".into(), Arc::new(kind));
+    let mut world = World::new(spec).go();
+    assert!(world.run.questions.is_empty());
+    answer(&mut world, "main", finally("ok"));
+    assert_eq!(world.outcome(), Outcome::Complete);
+}
