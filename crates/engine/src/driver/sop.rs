@@ -270,7 +270,7 @@ fn cannot_run(problems: &[Words]) -> Words {
 }
 
 /// Of a variable in the result of a session: whoever needs all of it asks for it in the answer.
-const VALUE_CHARS: usize = 4000;
+const VALUE_CHARS: usize = 2000;
 /// Variables in the result of a session.
 const SHOWN_VARIABLES: usize = 200;
 
