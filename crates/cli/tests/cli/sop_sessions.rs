@@ -31,9 +31,7 @@ fn project(session: &str, plans: &[(&str, u32, &str)]) -> TestEnv {
         ".agents/skills/desk/oskill.md",
         format!("# desk\n\n## Description\nA desk for errands.\n\n## Allowed Skills\n- fetch\n\n{session}\n"),
     );
-    let rule = |(task, step, reply): &(&str, u32, &str)| {
-        json!({"when": {"agent": "main/plan", "task": task, "step": step}, "reply": format!("```sop\n{reply}\n```")})
-    };
+    let rule = |(task, step, reply): &(&str, u32, &str)| json!({"when": {"agent": "main/plan", "task": task, "step": step}, "reply": format!("```sop\n{reply}\n```")});
     let rules: Vec<Value> = plans.iter().map(rule).collect();
     env.write("model.yaml", json!(rules).to_string());
     env
@@ -68,7 +66,8 @@ fn a_follow_up_runs_only_what_is_new_and_what_depends_on_it() {
 
 #[test]
 fn a_plan_that_cannot_be_run_is_repaired_and_what_was_wrong_is_in_the_log() {
-    let plans = [("go", 1, "@a fetsh x\n@b fetch $c"), ("go", 2, "@a fetsh x"), ("go", 3, "@a final_answer ok")];
+    let plans =
+        [("go", 1, "@a fetsh x\n@b fetch $c"), ("go", 2, "@a fetsh x"), ("go", 3, "@a final_answer ok")];
     let env = project(SOP, &plans);
     let ran = env.run(["run", "desk", "go", "--model", "script:model.yaml", "--jsonl"]).exits(0);
     let refused: Vec<Value> = lines(&ran.stdout, "sop.refused").collect();

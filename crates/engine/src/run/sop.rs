@@ -167,10 +167,9 @@ impl Run {
 
     /// What a turn after this one goes on with.
     pub fn carried_sop(&self, session: u32) -> Option<CarriedSop> {
-        let interpreter = match self.session(session).and_then(|state| state.sop.interpreter()) {
-            Some(interpreter) => interpreter,
+        let Some(interpreter) = self.program(session) else {
             // It never had a program of its own: what it was given stays.
-            None => return self.spec.conversation.as_ref().filter(|_| session == 0)?.carried.clone(),
+            return self.spec.conversation.as_ref().filter(|_| session == 0)?.carried.clone();
         };
         let values = interpreter.values();
         let values = values.filter_map(|(name, value)| Some((name.to_string(), SopValue::of(&value)?)));
