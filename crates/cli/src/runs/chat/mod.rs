@@ -164,7 +164,9 @@ impl<'a> Chat<'a> {
             after: before.as_ref().map(|run| run.spec.id.clone()),
         };
         let models = models(app);
-        let model = model_of_run(self.args.how.model.as_deref(), &models, app)?;
+        // A conversation stays with its model until another one is named.
+        let known = before.as_ref().map(|run| run.spec.model.as_str());
+        let model = model_of_run(self.args.how.model.as_deref().or(known), &models, app)?;
         let asked = Asked { how: &self.args.how, view: &self.args.view, selection: &self.args.selection };
         let mut started = asked.started(message.to_owned(), app)?;
         started.rates = models.rate(&model).map(|rate| (model.clone(), rate)).into_iter().collect();
