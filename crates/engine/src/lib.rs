@@ -5,6 +5,7 @@
 
 mod agent;
 mod agent_type;
+mod asks;
 mod bridge;
 mod called;
 mod context;

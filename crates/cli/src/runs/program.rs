@@ -2,7 +2,7 @@
 //! a model is the skill's own matter.
 
 use super::drive::{Left, Watching, exit_of, follow, tell};
-use super::models::{model_of_run, models, store};
+use super::models::{model_if_any, model_of_run, models, store};
 use super::skills;
 use super::start::{Asked, HowArgs, world_with};
 use crate::app::{App, SkillSelection};
@@ -12,7 +12,7 @@ use crate::printer::style;
 use crate::render::{Cell, Table, report};
 use crate::sop::ProgramFile;
 use clap::Args;
-use fugato_engine::{Callable, CallableWork, Run, RunSpec, SopBudget};
+use fugato_engine::{Run, RunSpec, SopBudget};
 use fugato_model::{Exit, Lang, words};
 use fugato_runtime::runs::{ProgramRun, Session, StartError, plan_program};
 use fugato_skill::sop::{Answer, Interpreter, Program};
@@ -43,13 +43,13 @@ pub fn run(args: &ProgramArgs, app: &mut App) -> Outcome {
     let file = ProgramFile::read(&args.file, app)?;
     let program = file.parse(&args.input).map_err(|errors| file.refused(&errors))?;
     let models = models(app);
-    let model = model_of_run(args.how.model.as_deref(), &models, app);
+    let typed = args.how.model.as_deref();
+    let (model, lacking) = model_if_any(model_of_run(typed, &models, app), typed)?;
     let asked = Asked { how: &args.how, view: &args.view, selection: &args.selection };
     let mut started = asked.started(args.input.clone(), app)?;
     started.installed = Arc::new(app.discover(&app.roots(&args.selection, None)?).inventory);
-    started.model = model.as_deref().unwrap_or("echo").to_owned();
-    started.rates =
-        models.rate(&started.model).map(|rate| (started.model.clone(), rate)).into_iter().collect();
+    started.rates = models.rate(&model).map(|rate| (model.clone(), rate)).into_iter().collect();
+    started.model = model;
     let budget = started.orchestration.sop;
     let asked = ProgramRun {
         name: name_of(&args.file),
@@ -59,9 +59,8 @@ pub fn run(args: &ProgramArgs, app: &mut App) -> Outcome {
         budget: SopBudget { commands: args.max_commands.unwrap_or(budget.commands), ..budget },
     };
     let (spec, warnings) = plan_program(&asked, &started).map_err(|error| refused(&error, &file))?;
-    // Programs of one's own need no model; whatever else a command is does.
-    if spec.skills.values().any(|skill| asks_a_model(skill)) {
-        model?;
+    if let Some(lacking) = lacking.filter(|_| spec.asks_a_model()) {
+        return Err(lacking);
     }
     tell_unknown(&file, &program, &spec, app);
     for warning in &warnings {
@@ -106,10 +105,6 @@ fn commands(program: &Program) -> Vec<String> {
     names.sort_unstable();
     names.dedup();
     names
-}
-
-fn asks_a_model(skill: &Callable) -> bool {
-    !matches!(skill.work, CallableWork::Script { .. } | CallableWork::Noop)
 }
 
 /// What nobody here can do fails when its turn comes; the person may want to know before.

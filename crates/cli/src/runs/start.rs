@@ -3,7 +3,7 @@
 use super::confine::{SandboxArgs, sandbox, warn};
 pub use super::drive::{Watching, drive};
 use super::go::AgentHost;
-use super::models::{models, store};
+use super::models::{model_if_any, models, store};
 use super::{detach, run_error, skills, state};
 use crate::agents::{AgentSelection, known_agents};
 use crate::app::{App, SkillSelection};
@@ -130,12 +130,16 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
     }
     let (skill, installed) = find_among(name, &args.selection, app)?;
     let models = models(app);
-    let model = args.agent_host.model(args.how.model.as_deref(), &models, app)?;
+    let typed = args.how.model.as_deref();
+    let (model, lacking) = model_if_any(args.agent_host.model(typed, &models, app), typed)?;
     let asked = Asked { how: &args.how, view: &args.view, selection: &args.selection };
     let mut started = asked.started(args.arguments.join(" "), app)?;
     started.rates = models.rate(&model).map(|rate| (model.clone(), rate)).into_iter().collect();
     (started.model, started.installed) = (model, installed);
     let (mut spec, warnings) = plan_run(&skill, &started).map_err(|error| start_error(&error, &skill))?;
+    if let Some(lacking) = lacking.filter(|_| spec.asks_a_model()) {
+        return Err(lacking);
+    }
     if let Some(kind) = args.agent_host.kind() {
         let_do(&mut spec, kind);
     }

@@ -40,6 +40,7 @@ mod sandbox;
 mod skills;
 mod sop;
 mod sop_run;
+mod sop_sessions;
 mod steered;
 mod terminal;
 mod watch;

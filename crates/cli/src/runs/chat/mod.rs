@@ -7,7 +7,7 @@ mod words;
 
 use super::answer::{Answer, give};
 use super::drive::{Left, Watching, follow};
-use super::models::{learn_key, model_of_run, models, store};
+use super::models::{learn_key, model_if_any, model_of_run, models, store};
 use super::start::{Asked, HowArgs, find_among, start_error, world_of, world_with};
 use super::{open, skills, state, store_error};
 use crate::app::{App, SkillSelection};
@@ -164,9 +164,11 @@ impl<'a> Chat<'a> {
             after: before.as_ref().map(|run| run.spec.id.clone()),
         };
         let models = models(app);
-        // A conversation stays with its model until another one is named.
-        let known = before.as_ref().map(|run| run.spec.model.as_str());
-        let model = model_of_run(self.args.how.model.as_deref().or(known), &models, app)?;
+        // A conversation stays with its model until another one is named; a program alone had none.
+        let known = before.as_ref().map(|run| &run.spec).filter(|spec| spec.asks_a_model());
+        let known = known.map(|spec| spec.model.as_str());
+        let typed = self.args.how.model.as_deref().or(known);
+        let (model, lacking) = model_if_any(model_of_run(typed, &models, app), typed)?;
         let asked = Asked { how: &self.args.how, view: &self.args.view, selection: &self.args.selection };
         let mut started = asked.started(message.to_owned(), app)?;
         started.rates = models.rate(&model).map(|rate| (model.clone(), rate)).into_iter().collect();
@@ -179,6 +181,9 @@ impl<'a> Chat<'a> {
         });
         let (spec, warnings) =
             plan_run(&self.skill, &started).map_err(|error| start_error(&error, &self.skill))?;
+        if let Some(lacking) = lacking.filter(|_| spec.asks_a_model()) {
+            return Err(lacking);
+        }
         // Who heard them once has heard them.
         if before.is_none() {
             for warning in &warnings {
