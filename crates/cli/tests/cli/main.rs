@@ -30,6 +30,7 @@ mod manage;
 mod manners;
 mod models;
 mod orchestration;
+mod orchestration_examples;
 mod outside;
 mod outside_input;
 mod phases;

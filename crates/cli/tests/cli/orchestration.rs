@@ -230,6 +230,7 @@ fn what_an_orchestrator_owns_is_not_on_the_surface_of_others_and_stays_callable(
 
     env.write("p.json", r#"{"mode": "single", "node": {"skills": {"visible": ["*"]}}}"#);
     env.fugato("policy explain p.json --skill alpha").exits(0).says(&["owned by desk"]);
+    env.fugato("skill show alpha").exits(0).says(&["owned by", "desk"]);
     let explained = env.fugato("policy explain p.json --skill alpha --json").exits(0).json();
     assert_eq!(explained["agents"][0]["names"][0]["reason"], json!({"reason": "owned", "by": ["desk"]}));
     // Naming it gives it to an agent, and removing the orchestrator to all.
@@ -318,6 +319,12 @@ fn every_kind_of_skill_can_be_called_and_failures_are_told_to_the_model() {
     {
         assert!(ids.contains(&node), "{node}: {ids:?}");
     }
+    let mut screen = crate::terminal::Terminal::whole(&env, &["watch", &id], 100, 40);
+    screen.shows("main/steps/b/w");
+    screen.type_keys("g");
+    screen.shows("─ main/inner");
+    screen.type_keys("q");
+    screen.child.wait().unwrap();
     env.run(["replay", &id, "--instant"]).exits(0).says(&["main/steps/b/w"]);
 }
 

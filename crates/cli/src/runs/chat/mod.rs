@@ -164,7 +164,10 @@ impl<'a> Chat<'a> {
             after: before.as_ref().map(|run| run.spec.id.clone()),
         };
         let models = models(app);
-        let typed = self.args.how.model.as_deref();
+        // A conversation stays with its model until another one is named; a program alone had none.
+        let known = before.as_ref().map(|run| &run.spec).filter(|spec| spec.asks_a_model());
+        let known = known.map(|spec| spec.model.as_str());
+        let typed = self.args.how.model.as_deref().or(known);
         let (model, lacking) = model_if_any(model_of_run(typed, &models, app), typed)?;
         let asked = Asked { how: &self.args.how, view: &self.args.view, selection: &self.args.selection };
         let mut started = asked.started(message.to_owned(), app)?;

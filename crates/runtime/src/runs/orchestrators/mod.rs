@@ -5,26 +5,26 @@
 //! is wrong elsewhere ends a run: what cannot be called is told and left out. Only a circle of lists is refused.
 
 mod callable;
+mod descriptor;
 mod program;
 #[cfg(test)]
 mod tests;
+mod told;
 
 pub use program::{ProgramRun, plan_program};
 
 use super::moment::Moment;
 use super::start::{StartError, Started, context_of, new_id, title};
-use crate::SkillDir;
+use descriptor::{Descriptor, listed_at, read};
 use fugato_engine::{
     Callable, CallableWork, Orchestrator, Phase, Plan, PlanNode, Preparation, RunSpec, SessionKind, SkillPin,
     SopBudget, TURN_STEPS, Work,
 };
-use fugato_model::{Code, Diagnostic, Digest, RelPath, SkillName, Words, words};
+use fugato_model::{Code, Diagnostic, Digest, SkillName, Words, words};
 use fugato_skill::interpolate::Template;
-use fugato_skill::orchestrator::{
-    Allowed, OrchestratorSkill, Session, Stage, admit, lint, read_descriptor, refuse_cycle,
-};
-use fugato_skill::policy::{Resolution, Why, unrestricted};
-use fugato_skill::{Installed, Kind, SkillText};
+use fugato_skill::orchestrator::{Allowed, OrchestratorSkill, Session, Stage, admit, lint, refuse_cycle};
+use fugato_skill::policy::{Resolution, unrestricted};
+use fugato_skill::{Installed, Kind};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -98,14 +98,6 @@ struct Pinning<'s> {
     unusable: HashSet<String>,
     /// The orchestrators that are being pinned, outermost first.
     path: Vec<SkillName>,
-}
-
-/// A descriptor that was read.
-struct Descriptor {
-    skill: Option<OrchestratorSkill>,
-    diagnostics: Vec<Diagnostic>,
-    path: String,
-    source: String,
 }
 
 /// Why an orchestrator cannot be pinned.
@@ -366,74 +358,4 @@ impl<'s> Pinning<'s> {
         self.read.insert(path, read.clone());
         read
     }
-
-    fn refuse_open(&self, skill: &OrchestratorSkill, descriptor: &Descriptor) -> Result<(), Failure> {
-        if skill.allowed != Allowed::Unstated || self.started.orchestration.open_lists == OpenLists::Allowed {
-            return Ok(());
-        }
-        let message = words!(
-            "there is no `## Allowed Skills` section, and `orchestration.open_lists` is false",
-            "缺少 `## Allowed Skills` 小节，而 `orchestration.open_lists` 为 false"
-        );
-        let hint = words!("## Allowed Skills\n- my-skill", "## Allowed Skills\n- my-skill");
-        Err(Failure::Itself(vec![Diagnostic::error(Code::F1201, &descriptor.path, message).hint(hint)]))
-    }
-
-    /// What is not installed has been told with its line.
-    fn tell_left_out(&mut self, name: &str, why: &Why, path: &str) {
-        if matches!(why, Why::NotInstalled { .. } | Why::Broken { .. })
-            || !self.unusable.insert(name.to_owned())
-        {
-            return;
-        }
-        let (name, why) = (fugato_model::escape_for_terminal(name).into_owned(), why.words());
-        let (en, zh) = (why.en, why.zh);
-        let message = words!(
-            "skill `{name}` is listed, but the policy does not allow it: {en}",
-            "列表中的技能 `{name}` 不被策略允许：{zh}"
-        );
-        self.warnings.push(Diagnostic::warning(Code::F1212, path, message));
-    }
-
-    fn left_out(&mut self, name: &str, path: &str, why: &Words) {
-        if self.unusable.insert(name.to_owned()) {
-            let (en, zh) = (&why.en, &why.zh);
-            let message = words!("skill `{name}` cannot be called: {en}", "技能 `{name}` 无法调用：{zh}");
-            self.warnings.push(Diagnostic::warning(Code::F1213, path, message));
-        }
-    }
-
-    fn tell_more(&mut self, skill: &OrchestratorSkill, more: usize, path: &str) {
-        let name = &skill.name;
-        let message = words!(
-            "`{name}` has no list of names: the first {OFFERED} skills are offered, {more} are not",
-            "`{name}` 没有列出技能名称：只提供前 {OFFERED} 个技能，另有 {more} 个未提供"
-        );
-        let hint = words!("## Allowed Skills\n- my-skill", "## Allowed Skills\n- my-skill");
-        self.warnings.push(Diagnostic::warning(Code::F1213, path, message).hint(hint));
-    }
-}
-
-fn read(installed: &Installed, path: &str) -> Descriptor {
-    let bytes = RelPath::parse(&installed.file).map_err(|error| error.words()).and_then(|file| {
-        SkillDir::open(&installed.dir).and_then(|dir| dir.read(&file)).map_err(|error| error.words())
-    });
-    let bytes = match bytes {
-        Ok(bytes) => bytes,
-        Err(why) => {
-            let diagnostics = vec![fugato_skill::problems::unreadable(path, &why.en)];
-            return Descriptor { skill: None, diagnostics, path: path.to_owned(), source: String::new() };
-        }
-    };
-    let dir_name = installed.dir.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let (skill, diagnostics) = read_descriptor(SkillText { dir_name, path, bytes: &bytes });
-    let source = String::from_utf8_lossy(&bytes).into_owned();
-    Descriptor { skill, diagnostics, path: path.to_owned(), source }
-}
-
-/// Where a list names a skill.
-fn listed_at(descriptor: &Descriptor, name: &str) -> Option<(usize, usize)> {
-    let skill = descriptor.skill.as_ref()?;
-    let mut lists = [Stage::Main, Stage::Preparation].into_iter().flat_map(|stage| skill.list(stage).names());
-    lists.find(|listed| listed.name == name).map(|listed| (listed.place.start, listed.place.end))
 }
