@@ -26,9 +26,9 @@ pub fn advance(recorder: &mut Recorder<'_>, node: u32, has_room: bool) -> bool {
         if !has_room || recorder.run.held || !recorder.run.ready.is_empty() {
             return false;
         }
-        let says = command.description.as_ref().map(|says| says.to_string());
+        let says = command.description.as_ref().map(ToString::to_string);
         let by = Caller::Command { session: node, name: command.name.to_string(), says };
-        let arguments = command.arguments.iter().map(|text| text.to_string()).collect();
+        let arguments = command.arguments.iter().map(ToString::to_string).collect();
         let skill = command.command.to_string();
         if let Err(NotCalled::Forbidden(why) | NotCalled::Full(why)) =
             session::call(recorder, node, by, &skill, arguments)
@@ -270,7 +270,7 @@ fn cannot_run(problems: &[Words]) -> Words {
 }
 
 /// Of a variable in the result of a session: whoever needs all of it asks for it in the answer.
-const VALUE_CHARS: usize = 4000;
+const VALUE_CHARS: usize = 2000;
 /// Variables in the result of a session.
 const SHOWN_VARIABLES: usize = 200;
 
@@ -291,7 +291,7 @@ fn result(answer: Option<&Arc<str>>, interpreter: &Interpreter) -> Value {
         .take(SHOWN_VARIABLES)
         .map(|(name, value)| (name.to_string(), Value::String(shown(value))))
         .collect();
-    let mut result = json!({"result": answer.map(|text| text.to_string()), "variables": variables});
+    let mut result = json!({"result": answer.map(ToString::to_string), "variables": variables});
     if let (Some(more @ 1..), Some(object)) =
         (interpreter.program().len().checked_sub(SHOWN_VARIABLES), result.as_object_mut())
     {

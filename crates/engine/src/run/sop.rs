@@ -119,14 +119,26 @@ impl Run {
     }
 
     /// The node of a command has ended.
-    pub(super) fn command_ended(&mut self, session: u32, name: &str, _node: u32, given: &Given) {
+    pub(super) fn command_ended(&mut self, session: u32, name: &str, node: u32, given: &Given) {
+        let outcome = match self.answer_of_program(node, given) {
+            Some(answer) => Outcome::Success(answer),
+            None => outcome_of(given),
+        };
         let Some(state) = self.sessions.get_mut(&session) else { return };
         let sop = &mut state.sop;
         let Some(interpreter) = &mut sop.interpreter else { return };
         // An outcome for what does not run belongs to a program that is gone.
-        if interpreter.finished(name, outcome_of(given)).is_ok() {
+        if interpreter.finished(name, outcome).is_ok() {
             sop.pump();
         }
+    }
+
+    /// What another program that was called answers; its variables are its own.
+    fn answer_of_program(&self, node: u32, given: &Given) -> Option<Arc<str>> {
+        let Given::Done(value) = given else { return None };
+        let orchestrator = self.orchestrator(node)?;
+        let is_program = matches!(orchestrator.session, SessionKind::Sop { .. });
+        value.get("result").filter(|_| is_program)?.as_str().map(Into::into)
     }
 
     /// The program that a session runs, with how far it is.
@@ -155,10 +167,9 @@ impl Run {
 
     /// What a turn after this one goes on with.
     pub fn carried_sop(&self, session: u32) -> Option<CarriedSop> {
-        let interpreter = match self.session(session).and_then(|state| state.sop.interpreter()) {
-            Some(interpreter) => interpreter,
+        let Some(interpreter) = self.program(session) else {
             // It never had a program of its own: what it was given stays.
-            None => return self.spec.conversation.as_ref().filter(|_| session == 0)?.carried.clone(),
+            return self.spec.conversation.as_ref().filter(|_| session == 0)?.carried.clone();
         };
         let values = interpreter.values();
         let values = values.filter_map(|(name, value)| Some((name.to_string(), SopValue::of(&value)?)));

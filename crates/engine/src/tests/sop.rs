@@ -308,6 +308,35 @@ fn a_circle_of_orchestrators_is_refused_with_its_path() {
 }
 
 #[test]
+fn a_program_that_another_one_calls_gives_its_answer_and_keeps_its_variables() {
+    let mut inner = desk(Some("@x emit $input\n@own final_answer got $x"));
+    inner.name = "inner".into();
+    let mut outer = desk(Some("@x inner two words\n@answer final_answer $x"));
+    outer.allowed.push("inner".into());
+    let mut spec = run_of(outer);
+    let work = CallableWork::Session { orchestrator: Arc::new(inner) };
+    spec.skills.insert("inner".into(), Arc::new(Callable { description: String::new(), work }));
+    let world = finished(spec, &script);
+    assert_eq!(values(&world)["answer"], "got two words");
+    assert_eq!(called(&world), ["inner two words", "emit two words"]);
+}
+
+#[test]
+fn the_result_of_a_session_is_bounded_and_what_is_carried_on_is_whole() {
+    let long = "长".repeat(10_000);
+    let rest: String = (1..300).map(|at| format!("@v{at:03} assign $v000\n")).collect();
+    let program = format!("@v000 assign {long}\n{rest}");
+    let world = finished(run_of(desk(Some(&program))), &script);
+    let result = world.run.ended.as_ref().unwrap().2.clone().unwrap();
+    assert_eq!(result["variables"].as_object().unwrap().len(), 200);
+    assert_eq!(result["variables_left_out"], 100);
+    assert!(result["variables"]["v000"].as_str().unwrap().ends_with("… [8000 more characters]"));
+    let carried = world.run.carried_sop(0).unwrap();
+    assert_eq!(carried.values.len(), 300);
+    assert_eq!(carried.values["v299"], SopValue::Success(long));
+}
+
+#[test]
 fn a_crash_at_any_commit_loses_nothing_and_repeats_nothing_that_ended() {
     let program = "@a emit 1\n@b emit 2\n@c join $a $b\n@d stop $c\n@e break $c\n@f final_answer $c";
     let whole = finished(run_of(desk(Some(program))), &script);
