@@ -36,7 +36,11 @@ pub fn model(env: &TestEnv, rules: &Value) {
 
 /// A rule: when, and the one tool it calls.
 pub fn rule(when: Value, tool: &str, arguments: Value) -> Value {
-    json!({"when": when, "tools": [{"name": tool, "arguments": arguments}]})
+    let mut call = json!({"name": tool});
+    call["arguments"] = arguments;
+    let mut rule = json!({"tools": [call]});
+    rule["when"] = when;
+    rule
 }
 
 pub const MODEL: [&str; 2] = ["--model", "script:model.yaml"];
