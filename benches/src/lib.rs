@@ -19,6 +19,7 @@ mod queue;
 mod server;
 mod shelf;
 mod skills;
+mod sop;
 mod status;
 
 pub use figure::{Figure, Samples, Verdict, document, table};
@@ -41,6 +42,7 @@ pub const SCENARIOS: &[Scenario] = &[
     Scenario { name: "many", measure: many::measure },
     Scenario { name: "delegation", measure: delegation::measure },
     Scenario { name: "queue", measure: queue::measure },
+    Scenario { name: "sop", measure: sop::measure },
     Scenario { name: "documents", measure: documents::measure },
     Scenario { name: "shelf", measure: shelf::measure },
     Scenario { name: "status", measure: status::measure },
@@ -54,6 +56,7 @@ pub fn part(words: &[&str]) -> Option<Result<(), BenchError>> {
         ["serve"] => server::serve(),
         ["agent", dir, url, steps] => agent::part(dir, url, steps),
         ["nodes", dir, count] => nodes::part(dir, count),
+        ["sop", dir, count] => sop::part(dir, count),
         ["queue", dir, url, count] => queue::part(dir, url, count),
         ["document", file, part, what] => documents::part(file, part, what),
         ["delegation", dir, url, count] => delegation::part(dir, url, count),

@@ -3,7 +3,7 @@
 use crate::shell::{self, Outcome, cargo, has, root};
 use std::process::Command;
 
-const TARGETS: [&str; 12] = [
+const TARGETS: [&str; 13] = [
     "agent_file",
     "frontmatter",
     "profile",
@@ -16,6 +16,7 @@ const TARGETS: [&str; 12] = [
     "office",
     "hook",
     "model_stream",
+    "sop",
 ];
 
 pub fn run(args: &[&str]) -> Outcome {

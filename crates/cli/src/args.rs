@@ -62,6 +62,8 @@ pub enum Command {
     Run(crate::runs::RunArgs),
     /// Give a task to a master agent, which delegates what others do better
     Go(crate::runs::GoArgs),
+    /// Talk with an orchestrator: it remembers what was said, and asks you when it must
+    Chat(crate::runs::ChatArgs),
     /// Show what a skill would run, without asking any model
     Plan(crate::runs::PlanArgs),
     /// How the active run stands: its agents, who waits for whom, what happened last
@@ -103,6 +105,9 @@ pub enum Command {
     /// Skills: list, check, search, create, install, move, lock
     #[command(subcommand)]
     Skill(crate::skill::SkillCommand),
+    /// Programs of the SOP language: check, run, draw
+    #[command(subcommand)]
+    Sop(crate::sop::SopCommand),
     /// Kinds of agents: list, show, check
     #[command(subcommand)]
     Agents(crate::agents::AgentsCommand),

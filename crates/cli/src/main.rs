@@ -21,6 +21,7 @@ mod rebuild;
 mod render;
 mod runs;
 mod skill;
+mod sop;
 mod status;
 mod tui;
 mod usage;
@@ -76,12 +77,14 @@ fn run(command: Option<Command>, app: &mut App) -> Outcome {
             Ok(Exit::Ok)
         }
         Some(Command::Skill(command)) => skill::run(command, app),
+        Some(Command::Sop(command)) => sop::run(command, app),
         Some(Command::Agents(command)) => agents::run(command, app),
         Some(Command::Policy(command)) => policy::run(command, app),
         Some(Command::Profile(command)) => profile::run(command, app),
         Some(Command::Config(command)) => config::run(command, app),
         Some(Command::Run(args)) => runs::start(&args, app),
         Some(Command::Go(args)) => runs::go(&args, app),
+        Some(Command::Chat(args)) => runs::chat(&args, app),
         Some(Command::Plan(args)) => runs::plan(&args, app),
         Some(Command::Status(args)) => status::run(&args, app),
         Some(Command::Resume(args)) => runs::resume(&args, app),

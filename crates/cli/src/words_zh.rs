@@ -19,6 +19,7 @@ const ABOUT: &[(&str, &str)] = &[
     ("restart", "让节点重新开始，或让代理中断当前操作后继续"),
     ("rerun", "重新运行：全部，或从某个节点或阶段开始"),
     ("go", "把任务交给主代理，由它把合适的部分委派给子代理"),
+    ("chat", "与编排器对话：它记得说过的话，必要时会向您提问"),
     ("answer", "回答运行提出的问题"),
     ("send", "给代理发一条消息；已结束的代理会继续工作"),
     ("approve", "批准或拒绝等待许可的工具调用"),
@@ -57,6 +58,10 @@ const ABOUT: &[(&str, &str)] = &[
     ("skill validate", "按参考校验器检查技能目录"),
     ("skill read-properties", "按参考实现输出技能属性"),
     ("skill to-prompt", "输出参考实现的 <available_skills> 块"),
+    ("sop", "SOP 语言的程序：检查、运行、画图"),
+    ("sop check", "检查程序：列出每个错误及其行号"),
+    ("sop run", "运行程序，以这里的技能作为命令"),
+    ("sop graph", "逐层画出谁依赖谁"),
     ("agents", "代理的种类：列出、查看、检查"),
     ("agents ls", "列出这里可以启动的代理种类"),
     ("agents show", "显示一种代理：工具、限额、指令、问题"),
@@ -90,6 +95,16 @@ const ABOUT: &[(&str, &str)] = &[
 
 /// English help of an argument or of a possible value, its Chinese. Defaults stand in brackets, as in English.
 const HELP: &[(&str, &str)] = &[
+    ("Name of the orchestrator, or a path to its directory", "编排器的名称，或其目录的路径"),
+    (
+        "What to say; `-` reads it from the standard input. Without it, each line that is typed or piped in is said",
+        "要说的话；`-` 从标准输入读取。省略时，输入或管道传入的每一行都是一条消息",
+    ),
+    ("Name of the conversation: each has a memory of its own", "会话名称：每个会话各有记忆"),
+    (
+        "List the conversations of this project, and which of them wait for you",
+        "列出本项目的会话，以及哪些在等您回答",
+    ),
     (
         "What does the work of agents without a kind of their own: a model, or Claude Code or Codex as a child process",
         "由谁完成没有自己种类的代理的工作：模型，或作为子进程的 Claude Code 或 Codex",
@@ -120,6 +135,13 @@ const HELP: &[(&str, &str)] = &[
         "调用它的程序：`claude` 或 `codex` [default: 根据其发送的内容判断]",
     ),
     ("The event, in case standard input does not say", "事件名称，用于标准输入未说明的情况"),
+    ("The request: what `$input` is in the program", "请求：程序中 `$input` 的值"),
+    ("Commands the program may run [default: from the settings]", "程序最多运行的命令数 [default: 来自设置]"),
+    ("The program; `-` reads it from the standard input", "程序文件；`-` 表示从标准输入读取"),
+    (
+        "Also take these for commands, separated by commas [default: the skills that are here]",
+        "还把这些名称当作命令，以逗号分隔 [default: 这里的技能]",
+    ),
     ("Name of the kind of agent", "代理种类的名称"),
     (
         "Also the agents of this profile that its master delegates to [default: none]",

@@ -16,6 +16,7 @@ pub struct AgentState {
     /// The node it works for; `None` for the only agent of a skill without phases.
     pub node: Option<u32>,
     pub agent_type: String,
+    pub duty: Duty,
     pub kind: Arc<AgentType>,
     /// What it may use, after everything its parent may not was taken away; `None`: as its access says.
     pub rights: Option<Arc<Rights>>,
@@ -74,6 +75,20 @@ pub struct AgentState {
     pub spent: Spent,
 }
 
+/// What an agent is there for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Duty {
+    /// A task, with tools of the world.
+    #[default]
+    Task,
+    /// It collects what a session needs before it begins.
+    Prepare,
+    /// It leads a session: its tools are skills.
+    Orchestrate,
+    /// It writes the program of a session.
+    Plan,
+}
+
 /// Where an agent is in its turn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Turn {
@@ -104,6 +119,8 @@ pub enum WaitsFor {
     Tool,
     Person,
     Agent,
+    /// A called skill: a node of the plan.
+    Skill,
 }
 
 /// The agent's state in one word.
@@ -194,6 +211,11 @@ impl AgentState {
     /// Does it take a slot while it works? The main agent of a run without phases takes none.
     pub(crate) fn counts(&self) -> bool {
         self.node.is_some() || self.parent.is_some()
+    }
+
+    /// Does it take a slot of its own? Whoever works for a node has the node's; a session's node has none.
+    pub(crate) fn has_own_slot(&self) -> bool {
+        self.parent.is_some() || self.duty != Duty::Task
     }
 
     pub(crate) fn has_tool(&self, tool: &str) -> bool {

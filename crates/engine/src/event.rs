@@ -2,6 +2,7 @@
 
 use crate::agent_type::AgentType;
 use crate::limits::{Limits, Rate, Reserve};
+use crate::orchestration::{Callable, Caller, ContextEntry, Conversation};
 use crate::permission::Permissions;
 use crate::plan::Plan;
 use crate::reuse::Reused;
@@ -131,6 +132,12 @@ pub struct RunSpec {
     /// Results taken over from the parent, by node: these nodes have ended before anything starts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reused: BTreeMap<String, Reused>,
+    /// Skills that can be called while the run goes on, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub skills: BTreeMap<String, Arc<Callable>>,
+    /// The conversation this run is a turn of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<Conversation>,
 }
 
 /// The skill a run belongs to.
@@ -355,6 +362,27 @@ pub enum EventKind {
     /// An agent read a skill for the first time: from now on the run holds it to this content.
     #[serde(rename = "skill.used")]
     SkillUsed { agent: u32, name: String, digest: Digest },
+
+    /// A skill is called: from here on the plan has a node more, with what is inside of it.
+    #[serde(rename = "skill.called")]
+    SkillCalled {
+        /// The next free number.
+        node: u32,
+        /// What the node is called.
+        id: String,
+        by: Caller,
+        skill: String,
+        arguments: Vec<String>,
+    },
+    /// The stage before a session has ended, with what it found.
+    #[serde(rename = "session.prepared")]
+    SessionPrepared { node: u32, entries: Vec<ContextEntry> },
+    /// A session has the program it runs.
+    #[serde(rename = "sop.planned")]
+    ProgramPlanned { session: u32, program: String },
+    /// A plan that cannot be run, and why.
+    #[serde(rename = "sop.refused")]
+    ProgramRefused { session: u32, problems: Vec<Words> },
 
     #[serde(rename = "timer.fired")]
     TimerFired { timer: Timer },

@@ -250,7 +250,7 @@ fn a_once_only_script_that_was_cut_short_is_a_failure_that_nothing_does_again() 
         assert_eq!(failed, Some((then, effect == EffectClass::Once)), "{effect:?} {more}");
         // Its own failure is a definite one.
         let mut live = begun_with(&phases, "", Some(effect));
-        live.end(Completion::ScriptFailed { message: fugato_model::words!("no", "不") });
+        live.end(Completion::ScriptFailed { message: fugato_model::words!("no", "不"), last_line: None });
         assert!(!live.log.iter().any(|event| matches!(event.kind, EventKind::NodeUncertain { .. })));
     }
 }

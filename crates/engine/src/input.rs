@@ -143,6 +143,8 @@ pub enum Completion {
     },
     ScriptFailed {
         message: Words,
+        /// The last line it wrote to standard error, if it came so far.
+        last_line: Option<String>,
     },
     /// It was ended from outside (time, memory, output, a signal): nobody knows how far it had come.
     ScriptCutShort {

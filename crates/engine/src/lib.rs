@@ -5,7 +5,9 @@
 
 mod agent;
 mod agent_type;
+mod asks;
 mod bridge;
+mod called;
 mod context;
 mod decide;
 mod driver;
@@ -15,6 +17,7 @@ mod event;
 mod failure_tests;
 mod input;
 mod limits;
+mod orchestration;
 pub mod outside;
 pub mod permission;
 mod plan;
@@ -22,17 +25,20 @@ pub mod planner;
 mod question;
 mod reuse;
 mod run;
+mod session_tools;
+mod snapshot;
 #[cfg(test)]
 mod tests;
 pub mod tools;
 mod view;
 
-pub use agent::{AgentState, AgentStatus, Turn, WaitsFor};
+pub use agent::{AgentState, AgentStatus, Duty, Turn, WaitsFor};
 pub use agent_type::{
     AgentType, Asking, Executor, GENERAL_PURPOSE, GUIDE_TOKENS, GuideFacts, Names, Rights, Setting,
     UnknownType, agent_tool, built_in_types, delegation_guide, find_type, send_message_tool,
     types_of_profile,
 };
+pub use called::{Expansion, Standing};
 pub use context::ContextSize;
 pub use effect::{Effect, EffectKey};
 pub use event::{
@@ -42,8 +48,16 @@ pub use event::{
 };
 pub use input::{Command, Completion, Input, Refusal};
 pub use limits::{Limits, Rate, Reserve, Spent};
+pub use orchestration::{
+    Callable, CallableWork, Caller, CarriedSop, ContextEntry, Conversation, Orchestrator, Preparation,
+    SessionKind, SopBudget, SopValue, TURN_STEPS,
+};
 pub use plan::{Access, Phase, Plan, PlanError, PlanNode, Requirement, Work};
 pub use question::{AnswerType, Wants};
 pub use reuse::{Reused, ReusedStatus, results};
-pub use run::{Change, KEPT_MS, NodeState, NodeStatus, Question, Queued, Run, Scope};
+pub use run::{
+    Called, Change, Given, KEPT_MS, NodeState, NodeStatus, Question, Queued, Run, Scope, SessionState,
+    SopState, Stage,
+};
+pub use session_tools::session_tools;
 pub use view::{AgentView, NodeView, RunView};

@@ -2,9 +2,11 @@
 //! after its skill was edited, moved or deleted.
 
 use crate::event::EffectClass;
+use crate::orchestration::Orchestrator;
 use fugato_skill::interpolate::Template;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// A graph of work. Edges point backwards: a node names what it waits for.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -121,6 +123,13 @@ pub enum Work {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         sets: Vec<String>,
     },
+    /// An orchestrator at work: it calls skills, each a node that is added to the plan. It takes no slot itself; its
+    /// agents do.
+    Session {
+        orchestrator: Arc<Orchestrator>,
+        /// The request.
+        args: Template,
+    },
     /// Nothing: for measurements and tests of the graph itself.
     Noop,
     /// A joint of the graph: ends by itself when everything before it has ended. Never an event of its own.
@@ -152,13 +161,33 @@ impl PlanNode {
     pub fn access(&self) -> Access {
         match &self.work {
             Work::Agent { access, .. } | Work::Phases { access, .. } => *access,
-            Work::Inline { .. } => Access::ReadWrite,
+            Work::Inline { .. } | Work::Session { .. } => Access::ReadWrite,
             Work::Script { .. } | Work::Noop | Work::Gate => Access::ReadOnly,
         }
     }
 }
 
 impl Plan {
+    /// A run that is the session of one orchestrator, with the run's `ARGUMENTS` as the request.
+    pub fn of_session(orchestrator: Arc<Orchestrator>) -> Self {
+        let phase =
+            Phase { name: orchestrator.name.clone(), parallel: false, depends_on: Vec::new(), within: None };
+        // The text is our own and has nothing in it that could not be read.
+        let args = Template::parse("{{ARGUMENTS}}", 0).unwrap_or_default();
+        let node = PlanNode {
+            id: "main".to_owned(),
+            phase: 0,
+            after: Vec::new(),
+            work: Work::Session { orchestrator, args },
+            output: Some("RESULT".to_owned()),
+            requires: Vec::new(),
+            optional: false,
+            fallback_inline: false,
+            on_error: None,
+        };
+        Self { phases: vec![phase], nodes: vec![node] }
+    }
+
     /// A plan that passes can always come to an end. Linear in nodes and edges.
     pub fn check(&self) -> Result<(), PlanError> {
         let mut names = std::collections::HashSet::with_capacity(self.nodes.len());

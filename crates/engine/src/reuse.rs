@@ -182,6 +182,7 @@ impl PlanNode {
                 args
             }
             Work::Inline { section, .. } => section,
+            Work::Session { args, .. } => args,
             Work::Noop | Work::Gate => return,
         };
         template.variables().for_each(|(name, _)| each(name.as_str()));
@@ -242,7 +243,7 @@ mod tests {
             let Some((key, effect)) = last else { break };
             let crate::Effect::RunScript { node, .. } = effect else { panic!("{effect:?}") };
             let completion = if fails.contains(&node.as_str()) {
-                Completion::ScriptFailed { message: fugato_model::words!("no", "不") }
+                Completion::ScriptFailed { message: fugato_model::words!("no", "不"), last_line: None }
             } else {
                 Completion::Script { stdout: json!({"success": true, "data": node}).to_string() }
             };

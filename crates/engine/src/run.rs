@@ -6,11 +6,14 @@ mod agents;
 mod delegation;
 mod directives;
 mod effects;
+mod growth;
 mod memory;
 mod nodes;
 mod outside;
 mod questions;
 mod scopes;
+mod sessions;
+mod sop;
 
 use crate::agent::{AgentState, Turn};
 use crate::effect::EffectKey;
@@ -24,10 +27,16 @@ pub(crate) use delegation::wanted_type;
 pub(crate) use directives::Found;
 use effects::Wanted;
 use fugato_model::{Digest, Words};
+pub(crate) use growth::by_operator;
+pub use growth::{Called, Given};
 pub use memory::KEPT_MS;
 pub(crate) use questions::permit;
 pub use scopes::Scope;
+pub(crate) use scopes::ScopeKind;
 use serde_json::Value;
+pub use sessions::{SessionState, Stage};
+pub(crate) use sessions::{name_of, shown, text_of};
+pub use sop::SopState;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -70,6 +79,15 @@ pub struct Run {
     scope_by_phase: Vec<Option<u32>>,
     /// The scope a node calls.
     scope_by_call: HashMap<u32, u32>,
+    /// Nodes and phases of skills that were called while the run went on.
+    growth: growth::Growth,
+    /// Phases of called skills that another one waits for.
+    waited_for: BTreeSet<u32>,
+    /// Orchestrators at work, by node; those of them that have something to decide; and called skills that have ended
+    /// and whose callers have not been told.
+    sessions: BTreeMap<u32, SessionState>,
+    pub(crate) due: BTreeSet<u32>,
+    pub(crate) returned: BTreeSet<u32>,
     /// Agents that should be asked for their next step.
     pub(crate) runnable: BTreeSet<u32>,
     /// Agents that were answered and wait for a slot before they are asked for their next step.
@@ -137,6 +155,20 @@ pub enum NodeStatus {
     Skipped,
 }
 
+impl NodeState {
+    fn of(plan: &PlanNode) -> Self {
+        Self {
+            status: NodeStatus::Pending,
+            missing: index(plan.after.len()),
+            attempt: 0,
+            inline: matches!(plan.work, Work::Inline { .. }),
+            message: None,
+            warnings: Vec::new(),
+            had_uncertain_effect: false,
+        }
+    }
+}
+
 impl NodeStatus {
     /// Others need not wait for it any more.
     pub fn has_ended(self) -> bool {
@@ -169,26 +201,26 @@ impl Run {
         let EventKind::RunCreated { spec } = &event.kind else { return None };
         let count = spec.plan.nodes.len();
         let mut dependents: Vec<Vec<u32>> = vec![Vec::new(); count];
-        let mut nodes = Vec::with_capacity(count);
+        let (mut nodes, mut sessions) = (Vec::with_capacity(count), Vec::new());
         for (at, node) in spec.plan.nodes.iter().enumerate() {
             for after in &node.after {
                 dependents.get_mut(*after as usize)?.push(index(at));
             }
-            nodes.push(NodeState {
-                status: NodeStatus::Pending,
-                missing: index(node.after.len()),
-                attempt: 0,
-                inline: matches!(node.work, Work::Inline { .. }),
-                message: None,
-                warnings: Vec::new(),
-                had_uncertain_effect: false,
-            });
+            nodes.push(NodeState::of(node));
+            if matches!(node.work, Work::Session { .. }) {
+                sessions.push(index(at));
+            }
         }
         let (scopes, scope_by_phase) = scopes::scopes(&spec.plan);
         let mut run = Self {
             scope_by_call: scopes.iter().map(|scope| scope.call).zip(0..).collect(),
             scopes,
             scope_by_phase,
+            growth: growth::Growth::default(),
+            waited_for: BTreeSet::new(),
+            sessions: BTreeMap::new(),
+            due: BTreeSet::new(),
+            returned: BTreeSet::new(),
             failing: BTreeSet::new(),
             finished: BTreeSet::new(),
             variables: spec.context.clone(),
@@ -232,6 +264,7 @@ impl Run {
             changes: Vec::new(),
             dependents,
         };
+        sessions.into_iter().for_each(|node| run.add_session(node));
         let own: Vec<u32> = (0..index(count)).filter(|at| run.scope_of(*at).is_none()).collect();
         run.take_over(&own);
         let is_free = |node: &NodeState| node.missing == 0 && node.status == NodeStatus::Pending;
@@ -323,6 +356,10 @@ impl Run {
             EventKind::InputRequested { .. } | EventKind::InputAnswered { .. } => {
                 self.fold_question(&event.kind);
             }
+            EventKind::SkillCalled { .. }
+            | EventKind::SessionPrepared { .. }
+            | EventKind::ProgramPlanned { .. }
+            | EventKind::ProgramRefused { .. } => self.fold_session(&event.kind),
             EventKind::SkillUsed { name, digest, .. } => {
                 self.skills_used.entry(name.clone()).or_insert(*digest);
             }
@@ -346,10 +383,6 @@ impl Run {
     pub fn agent(&self, path: &str) -> Option<(u32, &AgentState)> {
         let at = *self.by_path.get(path)?;
         Some((at, self.agents.get(at as usize)?))
-    }
-
-    pub fn plan_node(&self, node: u32) -> Option<&PlanNode> {
-        self.spec.plan.nodes.get(node as usize)
     }
 
     /// Time of the last event: no later one may be earlier.

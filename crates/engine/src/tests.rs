@@ -3,6 +3,7 @@
 
 mod directives;
 mod simulation;
+mod sop;
 
 use crate::*;
 use fugato_model::chat::{Answer, Message, ModelFault, Part, Role, StopReason, ToolCall, Usage};
@@ -647,7 +648,9 @@ fn sometimes_failing(seed: u64) -> impl Fn(&Effect, &Run) -> Completion {
             (Effect::CallModel { .. }, 0) => {
                 Completion::ModelFailed { fault: ModelFault::Rejected, message: "no".into() }
             }
-            (Effect::RunScript { .. }, 0) => Completion::ScriptFailed { message: words!("no", "否") },
+            (Effect::RunScript { .. }, 0) => {
+                Completion::ScriptFailed { message: words!("no", "否"), last_line: None }
+            }
             _ => plain(effect, run),
         }
     }
@@ -656,6 +659,8 @@ fn sometimes_failing(seed: u64) -> impl Fn(&Effect, &Run) -> Completion {
 mod budgets;
 mod conversations;
 mod delegation;
+mod preparation;
+mod sessions;
 mod sub_skills;
 
 proptest! {

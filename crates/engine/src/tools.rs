@@ -7,6 +7,10 @@ pub const SUBMIT: &str = "submit_result";
 pub const ASK: &str = "ask_user";
 pub const DELEGATE: &str = "Agent";
 pub const SEND: &str = "SendMessage";
+/// How sessions of orchestrators, and the stage before them, end.
+pub const FINAL_ANSWER: &str = "final_answer";
+pub const CANNOT_COMPLETE: &str = "cannot_complete";
+pub const SUBMIT_CONTEXT: &str = "submit_context";
 
 /// World and skill tools.
 pub const TOOLS: &[(&str, EffectClass)] = &[

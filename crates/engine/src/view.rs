@@ -105,10 +105,10 @@ impl Run {
 
     pub fn view(&self, lang: Lang) -> RunView {
         let ended = self.ended.as_ref();
-        let nodes = self.spec.plan.nodes.iter().zip(&self.nodes);
+        let nodes = self.plan_nodes().zip(&self.nodes);
         let nodes =
             nodes.filter(|(plan, _)| !matches!(plan.work, crate::plan::Work::Gate)).map(|(plan, state)| {
-                let phase = self.spec.plan.phases.get(plan.phase as usize);
+                let phase = self.plan_phase(plan.phase);
                 NodeView {
                     id: plan.id.clone(),
                     phase: phase.map(|phase| phase.name.clone()).unwrap_or_default(),

@@ -165,6 +165,8 @@ codes! {
     F1209 "SOP program does not parse";
     F1210 "variables of a SOP program do not fit together";
     F1211 "unknown command in a SOP program";
+    F1212 "policy keeps an orchestrator from a skill it lists";
+    F1213 "skill of an orchestrator cannot be called";
 }
 
 impl fmt::Display for Code {

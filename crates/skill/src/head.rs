@@ -48,6 +48,8 @@ pub struct SkillHead {
     pub model_hidden: bool,
     /// `user-invocable: false`: not offered to people as a command.
     pub user_hidden: bool,
+    /// What an orchestrator lists by name, and so takes from the surface of others.
+    pub owns: Vec<String>,
 }
 
 impl SkillHead {

@@ -69,8 +69,12 @@ pub struct Inventory {
     skills: Vec<Installed>,
     /// Name → the effective skill.
     effective: HashMap<String, usize>,
-    /// Effective and listed skills, in name order: what `*` means.
+    /// Effective and listed skills that no orchestrator owns, in name order: what `*` means.
     listed: Vec<usize>,
+    /// Effective and listed skills that orchestrators own, in name order.
+    owned: Vec<usize>,
+    /// Name → the effective orchestrators that list it, in name order.
+    owners: HashMap<String, Vec<usize>>,
     stamp: OnceLock<Digest>,
 }
 
@@ -85,7 +89,8 @@ impl Inventory {
             (label, std::cmp::Reverse((skill.usable, skill.rank, named_after_dir)), skill.dir.clone())
         });
         let mut effective = HashMap::with_capacity(skills.len());
-        let mut listed = Vec::with_capacity(skills.len());
+        let mut unhidden = Vec::with_capacity(skills.len());
+        let mut owners: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, skill) in skills.iter().enumerate() {
             let Some(name) = skill.head.name.as_ref().filter(|_| skill.usable) else { continue };
             if let std::collections::hash_map::Entry::Vacant(entry) =
@@ -93,11 +98,18 @@ impl Inventory {
             {
                 entry.insert(at);
                 if !skill.head.is_unlisted() {
-                    listed.push(at);
+                    unhidden.push((at, name.as_str()));
+                }
+                for owned in &skill.head.owns {
+                    owners.entry(owned.clone()).or_default().push(at);
                 }
             }
         }
-        Self { skills, effective, listed, stamp: OnceLock::new() }
+        let (owned, listed): (Vec<_>, Vec<_>) =
+            unhidden.into_iter().partition(|(_, name)| owners.contains_key(*name));
+        let places = |skills: Vec<(usize, &str)>| skills.into_iter().map(|(at, _)| at).collect();
+        let (owned, listed) = (places(owned), places(listed));
+        Self { skills, effective, listed, owned, owners, stamp: OnceLock::new() }
     }
 
     /// The effective, usable skill of a name.
@@ -112,9 +124,20 @@ impl Inventory {
         (!skill.usable && skill.label() == name).then_some(skill)
     }
 
-    /// What `*` means: every effective skill that is not internal or hidden, in name order.
+    /// What `*` means: every effective skill that is not internal, hidden or owned by an orchestrator, in name order.
     pub fn listed(&self) -> impl Iterator<Item = &Installed> + Clone {
         self.listed.iter().filter_map(|at| self.skills.get(*at))
+    }
+
+    /// What `*` leaves to the orchestrators that own it, in name order.
+    pub fn owned(&self) -> impl Iterator<Item = &Installed> + Clone {
+        self.owned.iter().filter_map(|at| self.skills.get(*at))
+    }
+
+    /// The orchestrators that list a skill by name, in name order.
+    pub fn owners(&self, name: &str) -> impl Iterator<Item = &Installed> + Clone {
+        let owners = self.owners.get(name).map(Vec::as_slice).unwrap_or_default();
+        owners.iter().filter_map(|at| self.skills.get(*at))
     }
 
     /// How many skills `*` means.
@@ -196,5 +219,26 @@ mod tests {
         let names: Vec<_> = inventory.listed().map(Installed::label).collect();
         assert_eq!(names, ["a", "b"]);
         assert!(inventory.get("inner").is_some());
+    }
+
+    #[test]
+    fn what_an_orchestrator_lists_by_name_is_its_own_and_what_is_shadowed_owns_nothing() {
+        let owner = |scope: &str, rank: u32, owns: &[&str]| {
+            let mut desk = skill("desk", scope, rank, true);
+            desk.head.owns = owns.iter().map(|name| (*name).to_owned()).collect();
+            desk
+        };
+        let skills = |desk: Vec<Installed>| {
+            let plain = ["a", "b", "c"].map(|name| skill(name, "global", 0, true));
+            Inventory::new(plain.into_iter().chain(desk).collect())
+        };
+        let names = |skills: Vec<&Installed>| skills.into_iter().map(Installed::label).collect::<Vec<_>>();
+        let one = skills(vec![owner("global", 0, &["a", "b", "gone"])]);
+        assert_eq!(names(one.listed().collect()), ["c", "desk"]);
+        assert_eq!(names(one.owned().collect()), ["a", "b"]);
+        assert_eq!(names(one.owners("b").collect()), ["desk"]);
+        assert!(one.get("a").is_some());
+        let shadowed = skills(vec![owner("global", 0, &["a"]), owner("project", 1, &["b"])]);
+        assert_eq!(names(shadowed.listed().collect()), ["a", "c", "desk"]);
     }
 }

@@ -115,7 +115,7 @@ fn print(agent: &Agent, opened: &Opened, args: &ExplainArgs, app: &mut App) -> R
             // Readable, but not announced.
             _ if why.is_visible() => ("○", style::GOOD),
             Why::DeniedByMode { .. } | Why::DeniedByAgent { .. } => ("✗", style::BAD),
-            Why::NotListed { .. } | Why::Unlisted | Why::Nothing => ("·", style::DIM),
+            Why::NotListed { .. } | Why::Unlisted | Why::Owned { .. } | Why::Nothing => ("·", style::DIM),
             _ => ("?", style::WARN),
         };
         let scope = skill.map_or_else(|| "-".to_owned(), |skill| skill.scope.to_string());

@@ -15,7 +15,7 @@ use clap_complete::ArgValueCandidates;
 use fugato_model::{Code, Diagnostic, Exit, Words, words};
 use fugato_runtime::Discovery;
 use fugato_skill::catalog::{self, Catalog};
-use fugato_skill::policy::{self, Resolution};
+use fugato_skill::policy::{self, AgentPolicy, Resolution};
 use fugato_skill::profile::{Agent, Mode, Profile};
 use std::path::{Path, PathBuf};
 
@@ -252,6 +252,11 @@ impl AgentView {
 impl Seen {
     pub fn resolution(&self) -> Result<Resolution<'_>, CliError> {
         Ok(self.opened.resolve(self.opened.agent(&self.agent)?))
+    }
+
+    /// The same to keep.
+    pub fn policy(self) -> AgentPolicy {
+        AgentPolicy { profile: self.opened.profile, mode: self.opened.mode, agent: self.agent }
     }
 
     pub fn agent_id(&self) -> String {

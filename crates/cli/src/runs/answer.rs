@@ -1,15 +1,17 @@
 //! `fugato answer RUN TEXT`: answer what a run asked, and let it go on.
 
+use super::drive::{Left, Watching, follow};
 use super::models::{learn_key, models, store};
-use super::start::{Watching, drive, world_of};
+use super::start::world_of;
 use super::{PATIENCE, command_error, find, open, reader};
 use crate::app::App;
 use crate::error::{CliError, Outcome};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_engine::{Command, Input};
+use fugato_engine::{Command, Input, Run};
 use fugato_model::{Exit, words};
 use fugato_runtime::runs::{CommandError, Session, command};
+use fugato_runtime::store::{Reader, RunRow};
 
 /// Answer what a run asked.
 #[derive(Debug, Args)]
@@ -37,10 +39,32 @@ pub struct AnswerArgs {
 pub fn run(args: &AnswerArgs, app: &mut App) -> Outcome {
     let reader = reader(app)?;
     let row = find(&reader, Some(&args.run))?;
-    let (_, run) = open(&reader, &row)?;
+    let watching = Watching { jsonl: args.jsonl, stream: args.stream, no_input: args.no_input };
+    let answer = Answer { text: args.text.join(" "), question: args.question };
+    give(answer, reader, &row, &watching, app, |run, left, app| super::drive::tell(run, left, &watching, app))
+}
+
+/// What a person says to a question.
+#[derive(Debug)]
+pub struct Answer {
+    pub text: String,
+    /// Which one [default: the oldest].
+    pub question: Option<u32>,
+}
+
+/// Answers a run: the process that works on it is told, or else it goes on here.
+pub fn give(
+    answer: Answer,
+    reader: Reader,
+    row: &RunRow,
+    watching: &Watching,
+    app: &mut App,
+    conclude: impl FnOnce(&Run, Left, &mut App) -> Outcome,
+) -> Outcome {
+    let (_, run) = open(&reader, row)?;
     let id = row.id.clone();
     let open_question = run.open_questions().next().map(|(number, _)| number);
-    let Some(question) = args.question.or(open_question) else {
+    let Some(question) = answer.question.or(open_question) else {
         return Err(CliError::new(
             Exit::Conflict,
             words!("run `{id}` asks nothing", "运行 `{id}` 没有待回答的问题"),
@@ -50,8 +74,7 @@ pub fn run(args: &AnswerArgs, app: &mut App) -> Outcome {
     learn_key(&models, &run.spec.model)?;
     let world = world_of(&run, models, &super::SandboxArgs::default(), app);
     let store = store(app)?;
-    let answer = args.text.join(" ");
-    let mut answer = Some(answer);
+    let mut answer = Some(answer.text);
     if row.is_live()
         && let Some(answer) = answer.take()
     {
@@ -65,10 +88,10 @@ pub fn run(args: &AnswerArgs, app: &mut App) -> Outcome {
             Err(error) => return Err(command_error(&error)),
         }
     }
-    let watching = Watching { jsonl: args.jsonl, stream: args.stream, no_input: args.no_input };
-    drive(app, &watching, move |watcher| {
+    let open = move |watcher| {
         let mut session = Session::take_over(store, &reader, run, world, watcher)?;
         answer.into_iter().for_each(|answer| session.tell(Input::Answer { question, answer }));
         Ok(session)
-    })
+    };
+    follow(app, watching, open, conclude)
 }

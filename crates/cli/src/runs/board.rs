@@ -9,7 +9,7 @@ use super::estimate::tokens;
 use super::reporter::duration;
 use crate::printer::{paint, style};
 use crate::render::Width;
-use fugato_engine::{AgentState, Asked, Event, EventKind, NodeState, NodeStatus, Run, Turn, Work};
+use fugato_engine::{AgentState, Asked, Caller, Event, EventKind, NodeState, NodeStatus, Run, Turn, Work};
 use fugato_model::{Lang, Words, words};
 use row::{Doing, Row, seconds};
 use std::collections::{BTreeMap, HashMap};
@@ -24,6 +24,8 @@ pub struct Board {
     names: HashMap<String, u32>,
     ended: usize,
     total: usize,
+    /// Nodes of the plan that are counted in the total: it grows with what is called.
+    counted: usize,
 }
 
 /// For whom the lines are drawn.
@@ -50,7 +52,8 @@ impl Board {
         let is_work = |node: &u32| run.plan_node(*node).is_some_and(|plan| !matches!(plan.work, Work::Gate));
         let numbers = || (0u32..).take(run.nodes.len());
         let status = |node: u32| run.nodes.get(node as usize).map(|state| state.status);
-        let mut board = Self { total: numbers().filter(is_work).count(), ..Self::default() };
+        let total = numbers().filter(is_work).count();
+        let mut board = Self { total, counted: run.nodes.len(), ..Self::default() };
         for node in numbers().filter(is_work) {
             match status(node) {
                 Some(NodeStatus::Running | NodeStatus::Uncertain) => board.node_started(node, run, now),
@@ -71,7 +74,18 @@ impl Board {
     pub fn event(&mut self, event: &Event, run: &Run, now: i64) {
         match &event.kind {
             EventKind::NodeStarted { node, .. } => self.node_started(*node, run, now),
-            EventKind::NodeCompleted { node, .. } => self.node_ended(*node),
+            EventKind::NodeCompleted { node, .. } => {
+                self.node_ended(*node);
+                if run.orchestrator(*node).is_some() {
+                    self.scope_ended(*node, run);
+                }
+            }
+            EventKind::SkillCalled { by, .. } => {
+                self.grow(run);
+                if let Caller::Tool { agent, .. } = by {
+                    self.set_agent(*agent as usize, Doing::Agents, now);
+                }
+            }
             EventKind::NodeFailed { node, then, .. } => {
                 self.node_ended(*node);
                 if *then == fugato_engine::AfterFailure::Inline {
@@ -273,7 +287,8 @@ impl Board {
 
     /// A sub-skill with phases failed: what it had not begun is not done any more, and nobody says so one by one.
     fn scope_ended(&mut self, call: u32, run: &Run) {
-        if !run.plan_node(call).is_some_and(|plan| matches!(plan.work, Work::Phases { .. })) {
+        let is_call = |work: &Work| matches!(work, Work::Phases { .. } | Work::Session { .. });
+        if !run.plan_node(call).is_some_and(|plan| is_call(&plan.work)) {
             return;
         }
         let skipped = |node: &u32| {
@@ -284,6 +299,15 @@ impl Board {
         let ended = |state: &NodeState| state.status.has_ended() || state.status == NodeStatus::Failed;
         let nodes = (0u32..).zip(&run.nodes).filter(|(node, state)| is_work(node) && ended(state));
         self.ended = nodes.count();
+    }
+
+    /// The plan has more nodes than before.
+    fn grow(&mut self, run: &Run) {
+        let added = (0u32..).take(run.nodes.len()).skip(self.counted);
+        let works =
+            added.filter_map(|node| run.plan_node(node)).filter(|plan| !matches!(plan.work, Work::Gate));
+        self.total += works.count();
+        self.counted = run.nodes.len();
     }
 
     fn node_ended(&mut self, node: u32) {

@@ -162,7 +162,7 @@ fn changes(
 
 fn nodes(before: (&[Event], &Run), after: (&[Event], &Run), lang: Lang) -> Vec<NodeChange> {
     let facts = |(events, run): (&[Event], &Run)| {
-        let took = durations(events);
+        let took = durations(events, run);
         let view = run.view(lang);
         let facts = view.nodes.into_iter().map(|node| {
             let status = if node.reused { "reused" } else { node.status };

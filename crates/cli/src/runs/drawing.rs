@@ -188,6 +188,10 @@ impl Told {
             Work::Inline { sets, .. } => {
                 (say(lang, "in the main conversation", "在主对话中"), "inline".to_owned(), sets.clone())
             }
+            Work::Session { orchestrator, .. } => {
+                let kind = say(lang, "orchestrator", "编排器");
+                (own.to_owned(), format!("{kind} {}", orchestrator.name), Vec::new())
+            }
             Work::Noop | Work::Gate => (own.to_owned(), String::new(), Vec::new()),
         };
         let outputs: Vec<String> = node.output.iter().cloned().chain(sets).collect();
@@ -250,7 +254,7 @@ fn outline(plan: &Plan, within: Option<u32>, paper: Paper, marks: Marks<'_>) -> 
 }
 
 /// A line that is too long loses its end.
-fn cut(line: Line, paper: Paper) -> Line {
+pub fn cut(line: Line, paper: Paper) -> Line {
     if width_of(&line, paper.width) <= paper.columns {
         return line;
     }

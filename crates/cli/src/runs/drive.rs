@@ -30,11 +30,40 @@ type Watcher = Box<dyn FnMut(Notice) + Send>;
 /// How often notices are taken and the screen is looked at.
 const TICK: Duration = Duration::from_millis(20);
 
+/// How a session was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// A question is open.
+    Waiting(Exit),
+    Over {
+        end: End,
+        elapsed_ms: i64,
+    },
+}
+
 /// Opens a session and drives it on this thread's runtime.
 pub fn drive(
     app: &mut App,
     watching: &Watching,
     open: impl FnOnce(Watcher) -> Result<Session, RunError>,
+) -> Outcome {
+    follow(app, watching, open, |run, left, app| tell(run, left, watching, app))
+}
+
+/// The last words about a run.
+pub fn tell(run: &Run, left: Left, watching: &Watching, app: &mut App) -> Outcome {
+    match left {
+        Left::Waiting(exit) => waiting(run, exit, app),
+        Left::Over { end, elapsed_ms } => finish(run, end, elapsed_ms, watching, app),
+    }
+}
+
+/// The same, with words of one's own at the end.
+pub fn follow(
+    app: &mut App,
+    watching: &Watching,
+    open: impl FnOnce(Watcher) -> Result<Session, RunError>,
+    conclude: impl FnOnce(&Run, Left, &mut App) -> Outcome,
 ) -> Outcome {
     let (tell, told) = watch::channel::<Notice>();
     // The watcher runs inside the session's commit: it only hands over.
@@ -59,12 +88,15 @@ pub fn drive(
         match end.map_err(|error| run_error(&error))? {
             End::AwaitingInput if can_ask(app, watching) => match ask(session.run(), &interrupts, app) {
                 Asked::Answered { question, answer } => session.tell(Input::Answer { question, answer }),
-                Asked::Nobody => return waiting(session.run(), Exit::Waiting, app),
-                Asked::Interrupted => return waiting(session.run(), Exit::Interrupted, app),
+                Asked::Nobody => return conclude(session.run(), Left::Waiting(Exit::Waiting), app),
+                Asked::Interrupted => {
+                    return conclude(session.run(), Left::Waiting(Exit::Interrupted), app);
+                }
             },
-            End::AwaitingInput => return waiting(session.run(), Exit::Waiting, app),
+            End::AwaitingInput => return conclude(session.run(), Left::Waiting(Exit::Waiting), app),
             end @ (End::Ended | End::Paused | End::Stopped) => {
-                return finish(session.run(), end, &follower, watching, app);
+                let elapsed_ms = follower.last_at - follower.first_at.unwrap_or(follower.last_at);
+                return conclude(session.run(), Left::Over { end, elapsed_ms }, app);
             }
         }
     }
@@ -132,7 +164,7 @@ fn stop_now(id: &str, app: &mut App) -> ! {
 pub struct Interrupts(Arc<AtomicUsize>);
 
 impl Interrupts {
-    fn listen(runtime: &tokio::runtime::Runtime) -> Self {
+    pub fn listen(runtime: &tokio::runtime::Runtime) -> Self {
         let count = Arc::new(AtomicUsize::new(0));
         let counted = count.clone();
         // Lives as long as the runtime, which ends with the command.
@@ -166,22 +198,17 @@ fn waiting(run: &Run, exit: Exit, app: &mut App) -> Outcome {
     Ok(exit)
 }
 
-fn finish(run: &Run, end: End, follower: &Follower, watching: &Watching, app: &mut App) -> Outcome {
+fn finish(run: &Run, end: End, elapsed: i64, watching: &Watching, app: &mut App) -> Outcome {
     let id = run.spec.id.clone();
     if app.out.json {
         app.out.json(&document(run, app.out.lang))?;
     }
-    let elapsed = follower.last_at - follower.first_at.unwrap_or(follower.last_at);
     match (&run.ended, end) {
         (Some((outcome, ..)), _) => {
             if !app.out.json && !watching.jsonl {
                 summary(run, elapsed, &mut app.out)?;
             }
-            Ok(match outcome {
-                Ended::Complete => Exit::Ok,
-                Ended::Failed | Ended::Aborted => Exit::Failed,
-                Ended::BudgetExhausted => Exit::Refused,
-            })
+            Ok(exit_of(*outcome))
         }
         (None, End::Stopped) => {
             app.out.note(&words!(
@@ -194,6 +221,14 @@ fn finish(run: &Run, end: End, follower: &Follower, watching: &Watching, app: &m
             app.out.note(&words!("paused. Go on: fugato resume {id}", "已暂停。继续：fugato resume {id}"));
             Ok(Exit::Waiting)
         }
+    }
+}
+
+pub fn exit_of(outcome: Ended) -> Exit {
+    match outcome {
+        Ended::Complete => Exit::Ok,
+        Ended::Failed | Ended::Aborted => Exit::Failed,
+        Ended::BudgetExhausted => Exit::Refused,
     }
 }
 

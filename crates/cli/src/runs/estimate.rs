@@ -65,6 +65,9 @@ fn prompt_of(node: &PlanNode, known: &BTreeMap<String, Value>) -> Option<String>
             Some(prompt::subagent(&skill, instructions, &filled(args, known), &shown, output.as_ref()))
         }
         Work::Inline { section, .. } => Some(filled(section, known)),
+        Work::Session { orchestrator, args } => {
+            Some(format!("{}\n\n{}", orchestrator.instructions, filled(args, known)))
+        }
         Work::Script { .. } | Work::Phases { .. } | Work::Noop | Work::Gate => None,
     }
 }

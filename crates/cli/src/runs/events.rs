@@ -7,14 +7,16 @@ use crate::error::{CliError, Outcome};
 use crate::printer::{paint, style};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_engine::EventKind;
+use fugato_engine::{Callable, EventKind, Standing};
 use fugato_model::{Exit, Words, words};
 use fugato_runtime::runs::{JournalError, decode, names_blob};
 use fugato_runtime::store::{Lookup, Reader, RunRow, RunStatus, StoreError};
 use serde::Deserialize;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -142,6 +144,8 @@ struct Log<'r> {
     start: i64,
     /// Names of nodes by their number.
     nodes: Vec<String>,
+    /// What a call adds to them, by the skill.
+    skills: BTreeMap<String, Arc<Callable>>,
 }
 
 impl<'r> Log<'r> {
@@ -155,6 +159,7 @@ impl<'r> Log<'r> {
             printed: 0,
             start: 0,
             nodes: Vec::new(),
+            skills: BTreeMap::new(),
         };
         if shape == Shape::Text {
             let first = reader.events(id, 1, 1).map_err(|error| store_error(&error))?.next();
@@ -164,10 +169,44 @@ impl<'r> Log<'r> {
                 log.start = event.at;
                 if let EventKind::RunCreated { spec } = event.kind {
                     log.nodes = spec.plan.nodes.iter().map(|node| node.id.clone()).collect();
+                    log.skills = spec.skills.clone();
                 }
             }
+            log.learn_names()?;
         }
         Ok(log)
+    }
+
+    /// Calls before the first event that is printed have added nodes, too.
+    fn learn_names(&mut self) -> Result<(), CliError> {
+        if self.skills.is_empty() || self.next <= 1 {
+            return Ok(());
+        }
+        let events = self.reader.events(&self.id, 1, self.next - 1).map_err(|error| store_error(&error))?;
+        let learn = |_, bytes: &[u8]| {
+            self.learn(bytes);
+            ControlFlow::Continue(())
+        };
+        events.visit(learn).map(drop).map_err(|error| store_error(&error))
+    }
+
+    /// The names of the nodes that a call adds.
+    fn learn(&mut self, bytes: &[u8]) {
+        let is_call = |text: &str| text.contains("\"skill.called\"");
+        if self.skills.is_empty() || !std::str::from_utf8(bytes).is_ok_and(is_call) {
+            return;
+        }
+        let Ok(Value::Object(mut event)) = serde_json::from_slice(bytes) else { return };
+        let kind = event.remove("kind").unwrap_or_default();
+        let text = |key: &str| kind.get(key).and_then(Value::as_str).unwrap_or_default();
+        let is_next = kind.get("node").and_then(Value::as_u64) == u64::try_from(self.nodes.len()).ok();
+        let Some(skill) =
+            self.skills.get(text("skill")).filter(|_| is_next && text("type") == "skill.called")
+        else {
+            return;
+        };
+        let added = skill.expand(text("skill"), text("id"), Standing { node: 0, phase: 0, first_phase: 0 });
+        self.nodes.extend(added.nodes.into_iter().map(|node| node.id));
     }
 
     fn begin(&self, app: &mut App) -> Result<(), CliError> {
@@ -205,6 +244,7 @@ impl<'r> Log<'r> {
     }
 
     fn print(&mut self, seq: u64, bytes: &[u8], app: &mut App) -> Result<(), CliError> {
+        self.learn(bytes);
         let unreadable = |error: &dyn std::fmt::Display| {
             journal_error(&JournalError::Unreadable { seq, error: error.to_string() })
         };

@@ -46,6 +46,19 @@ pub fn store(app: &App) -> Result<Store, CliError> {
     Ok(store)
 }
 
+/// The model of a run that may need none: what is made of programs alone runs where there is no provider. The error is
+/// for the case that it does need one.
+pub fn model_if_any(
+    model: Result<String, CliError>,
+    asked: Option<&str>,
+) -> Result<(String, Option<CliError>), CliError> {
+    match model {
+        Ok(model) => Ok((model, None)),
+        Err(lacking) if asked.is_none() => Ok(("echo".to_owned(), Some(lacking))),
+        Err(wrong) => Err(wrong),
+    }
+}
+
 /// The model of a new run: the one that was asked for, else the default; named so that the run can be resumed from
 /// anywhere.
 pub fn model_of_run(asked: Option<&str>, models: &Models, app: &App) -> Result<String, CliError> {

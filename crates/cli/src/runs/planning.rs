@@ -2,6 +2,7 @@
 
 use super::drawing::{self, Paper};
 use super::estimate::{Estimate, estimate, tokens};
+use super::outlook;
 use super::start::{find_among, start_error};
 use super::variables::{Variable, variables};
 use crate::app::{App, SkillSelection};
@@ -10,7 +11,7 @@ use crate::printer::style;
 use crate::render::{Cell, Table, count, shell_word};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use fugato_engine::{Phase, Plan};
+use fugato_engine::{Orchestrator, Phase, Plan, RunSpec};
 use fugato_model::{Exit, Lang, words};
 use fugato_runtime::agents::agent_types;
 use fugato_runtime::runs::{Started, plan_run};
@@ -33,11 +34,16 @@ const COLUMNS_OFF_A_TERMINAL: usize = 100;
 pub fn run(args: &PlanArgs, app: &mut App) -> Outcome {
     let (skill, installed) = find_among(&args.skill, &args.selection, app)?;
     let types = agent_types(&app.places).list();
-    let started = Started { arguments: args.arguments.join(" "), installed, types, ..Started::default() };
+    let arguments = args.arguments.join(" ");
+    let orchestration = app.config.orchestration();
+    let started = Started { arguments, installed, types, orchestration, ..Started::default() };
     let (spec, warnings) = plan_run(&skill, &started).map_err(|error| start_error(&error, &skill))?;
     for warning in &warnings {
         let text = crate::render::report(warning, &app.out);
         app.out.aside(&text);
+    }
+    if let Some(orchestrator) = outlook::orchestrator(&spec) {
+        return outlook_of(args, &spec, orchestrator, app);
     }
     let (variables, estimate) = (variables(&spec), estimate(&spec));
     if app.out.json {
@@ -60,10 +66,28 @@ pub fn run(args: &PlanArgs, app: &mut App) -> Outcome {
     variables_table(&variables, app)?;
     app.out.line("")?;
     estimate_table(&estimate, app)?;
+    tell_next(args, app);
+    Ok(Exit::Ok)
+}
+
+/// An orchestrator decides while it runs: shown is what it may decide between.
+fn outlook_of(args: &PlanArgs, spec: &RunSpec, orchestrator: &Orchestrator, app: &mut App) -> Outcome {
+    if app.out.json {
+        app.out.json(&serde_json::json!({
+            "schema": "fugato.plan/v1", "skill": spec.skill.name,
+            "orchestrator": outlook::document(spec, orchestrator), "context": spec.context,
+        }))?;
+        return Ok(Exit::Ok);
+    }
+    outlook::show(spec, orchestrator, app)?;
+    tell_next(args, app);
+    Ok(Exit::Ok)
+}
+
+fn tell_next(args: &PlanArgs, app: &mut App) {
     let typed: Vec<String> = std::iter::once(&args.skill).chain(&args.arguments).map(shell_word).collect();
     let typed = typed.join(" ");
     app.out.note(&words!("next: fugato run {typed}", "下一步：fugato run {typed}"));
-    Ok(Exit::Ok)
 }
 
 /// Phases by name: from, to.

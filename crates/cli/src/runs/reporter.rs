@@ -16,6 +16,14 @@ pub struct Reporter {
     phases: HashMap<u32, Phase>,
     /// When each subagent began its task.
     agents: HashMap<String, i64>,
+    /// Nodes of the plan that are counted in their phases.
+    counted: usize,
+}
+
+/// A phase that somebody wrote; what a session calls stands in one that nobody did.
+fn phase_of_skill(run: &Run, number: u32) -> Option<&fugato_engine::Phase> {
+    let is_session = |call: u32| run.orchestrator(call).is_some();
+    run.plan_phase(number).filter(|phase| !phase.within.is_some_and(is_session))
 }
 
 /// How far a phase is.
@@ -57,21 +65,29 @@ impl Reporter {
     /// For a run as it stands: a phase that was under way before goes on.
     pub fn new(run: &Run, has_board: bool) -> Self {
         let mut reporter = Self { has_board, ..Self::default() };
-        for (plan, state) in run.spec.plan.nodes.iter().zip(&run.nodes) {
-            if !matches!(plan.work, Work::Gate) {
-                let phase = reporter.phases.entry(plan.phase).or_default();
-                let has_ended = state.status.has_ended() || state.status == NodeStatus::Failed;
-                phase.left += usize::from(!has_ended);
-                phase.has_begun |= state.attempt > 0;
-            }
-        }
+        reporter.grow(run);
         reporter
+    }
+
+    /// Counts the nodes that it does not know yet: a plan grows with the skills that are called.
+    fn grow(&mut self, run: &Run) {
+        for (node, state) in (0u32..).zip(&run.nodes).skip(self.counted) {
+            let Some(plan) = run.plan_node(node).filter(|plan| !matches!(plan.work, Work::Gate)) else {
+                continue;
+            };
+            let phase = self.phases.entry(plan.phase).or_default();
+            let has_ended = state.status.has_ended() || state.status == NodeStatus::Failed;
+            phase.left += usize::from(!has_ended);
+            phase.has_begun |= state.attempt > 0;
+        }
+        self.counted = run.nodes.len();
     }
 
     /// Tells one event; `run` is the run the event belongs to, for names.
     pub fn event(&mut self, event: &Event, run: &Run, out: &mut Printer) {
         self.first_at.get_or_insert(event.at);
         match &event.kind {
+            EventKind::SkillCalled { .. } => self.grow(run),
             EventKind::NodeStarted { node, attempt, .. } => self.started(*node, *attempt, event.at, run, out),
             EventKind::NodeCompleted { node, value, warnings } => {
                 self.completed(*node, (value, warnings), event.at, run, out);
@@ -150,7 +166,8 @@ impl Reporter {
         if !self.has_board {
             let again = if attempt > 1 { format!(" ({attempt})") } else { String::new() };
             let (mark, id) = (paint(style::DIM, "▸"), paint(style::NAME, name(run, node)));
-            out.aside(&format!("{mark} {id}{again}  {}", paint(style::DIM, kind_of(run, node))));
+            let says = run.says(node).map(|says| format!("  {}", first_line(says))).unwrap_or_default();
+            out.aside(&format!("{mark} {id}{again}  {}{says}", paint(style::DIM, kind_of(run, node))));
         }
         if run.spec.debug
             && let Some((skill, kind)) = spawned(run, node)
@@ -169,7 +186,9 @@ impl Reporter {
     ) {
         let lang = out.lang;
         let took = self.took(node, at);
-        let output = run.plan_node(node).and_then(|plan| plan.output.as_ref());
+        // What a session answers is shown whole, right below.
+        let own = run.plan_node(node).filter(|plan| !matches!(plan.work, Work::Session { .. }));
+        let output = own.and_then(|plan| plan.output.as_ref());
         let shown = output.map(|output| format!("  {output} = {}", short(value))).unwrap_or_default();
         let (mark, id) = (paint(style::GOOD, "✓"), paint(style::NAME, name(run, node)));
         out.aside(&format!("{mark} {id}{took}{shown}"));
@@ -191,13 +210,15 @@ impl Reporter {
     ) {
         let took = self.took(node, at);
         let next = match then {
-            AfterFailure::Inline => "inline",
-            AfterFailure::Null => "null",
-            AfterFailure::Abort => "abort",
+            // Whoever called it decides what its failure means.
+            _ if run.called(node).is_some() => "",
+            AfterFailure::Inline => " → inline",
+            AfterFailure::Null => " → null",
+            AfterFailure::Abort => " → abort",
         };
         let (mark, id) = (paint(style::BAD, "✗"), paint(style::NAME, name(run, node)));
         let message = escaped(message.in_lang(out.lang));
-        out.aside(&format!("{mark} {id}{took}  {message} → {next}"));
+        out.aside(&format!("{mark} {id}{took}  {message}{next}"));
         if let Some(on_error) = run.plan_node(node).and_then(|plan| plan.on_error.as_ref()) {
             let on_error = escaped(on_error);
             out.aside(&format!("  {}", paint(style::WARN, on_error)));
@@ -234,7 +255,7 @@ impl Reporter {
         }
         (phase.has_begun, phase.since) = (true, Some(at));
         if run.spec.debug
-            && let Some(named) = run.spec.plan.phases.get(number as usize)
+            && let Some(named) = phase_of_skill(run, number)
         {
             out.aside(&format!("[orchestrator] Starting phase: {}", escaped(&named.name)));
         }
@@ -246,7 +267,7 @@ impl Reporter {
         phase.left = phase.left.saturating_sub(1);
         if phase.left == 0
             && run.spec.debug
-            && let Some(named) = run.spec.plan.phases.get(number as usize)
+            && let Some(named) = phase_of_skill(run, number)
         {
             let ms = (at - phase.since.or(self.first_at).unwrap_or(at)).max(0);
             out.aside(&format!("[orchestrator] Phase {} completed in {ms}ms", escaped(&named.name)));
@@ -290,12 +311,18 @@ pub fn short(value: &Value) -> String {
     fugato_model::escape_for_terminal(&cut).into_owned()
 }
 
+/// What people are told of a command, on one line.
+fn first_line(says: &str) -> String {
+    escaped(says.lines().next().unwrap_or_default())
+}
+
 fn kind_of(run: &Run, node: u32) -> &'static str {
     match run.plan_node(node).map(|plan| &plan.work) {
         Some(Work::Script { .. }) => "script",
         Some(Work::Inline { .. }) => "inline",
         Some(Work::Agent { .. }) => "agent",
         Some(Work::Phases { .. }) => "phases",
+        Some(Work::Session { .. }) => "orchestrator",
         _ => "",
     }
 }
@@ -310,6 +337,7 @@ fn spawned(run: &Run, node: u32) -> Option<(&str, &str)> {
             Some((skill, agent_type))
         }
         Work::Script { skill, .. } => Some((skill, "script")),
+        Work::Session { orchestrator, .. } => Some((&orchestrator.name, "orchestrator")),
         _ => None,
     }
 }

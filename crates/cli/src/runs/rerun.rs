@@ -51,6 +51,7 @@ pub fn run(args: &RerunArgs, app: &mut App) -> Outcome {
         limits: args.how.limits(&old.spec.limits)?,
         setting: super::go::setting(app),
         permissions: super::confine::permissions(app)?,
+        orchestration: app.config.orchestration(),
     };
     let again =
         plan_rerun(skill.as_ref(), &rerun).map_err(|error| rerun_error(&error, skill.as_ref(), &rerun))?;

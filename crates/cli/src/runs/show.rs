@@ -240,7 +240,7 @@ fn head(row: &RunRow, run: &Run, status: &str, app: &mut App) -> Result<(), CliE
 
 /// Every node below its phase.
 fn nodes(events: &[Event], run: &Run, app: &mut App) -> Result<(), CliError> {
-    let (lang, took) = (app.out.lang, durations(events));
+    let (lang, took) = (app.out.lang, durations(events, run));
     let view = run.view(lang);
     if view.nodes.is_empty() {
         return Ok(());
@@ -289,18 +289,16 @@ fn variables(run: &Run, app: &mut App) -> Result<(), CliError> {
 }
 
 /// How long each node took, all its attempts together.
-pub fn durations(events: &[Event]) -> BTreeMap<&str, i64> {
-    let mut plan: &[fugato_engine::PlanNode] = &[];
+pub fn durations<'r>(events: &[Event], run: &'r Run) -> BTreeMap<&'r str, i64> {
     let mut began: BTreeMap<u32, i64> = BTreeMap::new();
     let mut took: BTreeMap<&str, i64> = BTreeMap::new();
     for event in events {
         match &event.kind {
-            EventKind::RunCreated { spec } => plan = &spec.plan.nodes,
             EventKind::NodeStarted { node, .. } => {
                 began.insert(*node, event.at);
             }
             EventKind::NodeCompleted { node, .. } | EventKind::NodeFailed { node, .. } => {
-                if let (Some(since), Some(node)) = (began.remove(node), plan.get(*node as usize)) {
+                if let (Some(since), Some(node)) = (began.remove(node), run.plan_node(*node)) {
                     *took.entry(&node.id).or_default() += event.at.saturating_sub(since).max(0);
                 }
             }

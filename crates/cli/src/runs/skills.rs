@@ -2,11 +2,11 @@
 
 use crate::app::{App, SkillSelection};
 use crate::error::CliError;
-use crate::policy::AgentView;
+use crate::policy::{AgentView, Seen};
 use fugato_runtime::discover;
 use fugato_runtime::runs::Shelf;
 use fugato_skill::catalog;
-use fugato_skill::policy::{Resolution, unrestricted};
+use fugato_skill::policy::{AgentPolicy, Resolution, unrestricted};
 
 /// What is pinned in the run.
 #[derive(Debug, Default)]
@@ -31,6 +31,15 @@ fn of(resolution: &Resolution<'_>, app: &App) -> Visible {
     let names: Vec<String> = resolution.visible().map(fugato_skill::Installed::label).collect();
     let catalog = catalog::render(resolution, app.config.catalog_budget_bytes()).text;
     Visible { catalog, names: names.join("\n") }
+}
+
+/// The policy of the agent that was named, for orchestrators.
+pub fn policy(
+    view: &AgentView,
+    selection: &SkillSelection,
+    app: &App,
+) -> Result<Option<AgentPolicy>, CliError> {
+    view.is_given().then(|| view.resolve(selection, app).map(Seen::policy)).transpose()
 }
 
 /// The skills as they are found when an agent first asks for one.

@@ -3,7 +3,7 @@
 use super::confine::{SandboxArgs, sandbox, warn};
 pub use super::drive::{Watching, drive};
 use super::go::AgentHost;
-use super::models::{models, store};
+use super::models::{model_if_any, models, store};
 use super::{detach, run_error, skills, state};
 use crate::agents::{AgentSelection, known_agents};
 use crate::app::{App, SkillSelection};
@@ -130,22 +130,16 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
     }
     let (skill, installed) = find_among(name, &args.selection, app)?;
     let models = models(app);
-    let model = args.agent_host.model(args.how.model.as_deref(), &models, app)?;
-    let visible = skills::visible(&args.view, &args.selection, app)?;
-    let started = Started {
-        permissions: super::confine::permissions(app)?,
-        arguments: args.arguments.join(" "),
-        sets: sets(&args.how.sets)?,
-        rates: models.rate(&model).map(|rate| (model.clone(), rate)).into_iter().collect(),
-        model,
-        limits: args.how.limits(&Limits::default())?,
-        catalog: visible.catalog,
-        visible: visible.names,
-        moment: None,
-        installed,
-        types: phase_types(&args.view, app)?,
-    };
+    let typed = args.how.model.as_deref();
+    let (model, lacking) = model_if_any(args.agent_host.model(typed, &models, app), typed)?;
+    let asked = Asked { how: &args.how, view: &args.view, selection: &args.selection };
+    let mut started = asked.started(args.arguments.join(" "), app)?;
+    started.rates = models.rate(&model).map(|rate| (model.clone(), rate)).into_iter().collect();
+    (started.model, started.installed) = (model, installed);
     let (mut spec, warnings) = plan_run(&skill, &started).map_err(|error| start_error(&error, &skill))?;
+    if let Some(lacking) = lacking.filter(|_| spec.asks_a_model()) {
+        return Err(lacking);
+    }
     if let Some(kind) = args.agent_host.kind() {
         let_do(&mut spec, kind);
     }
@@ -153,20 +147,36 @@ pub fn run(args: &RunArgs, app: &mut App) -> Outcome {
         let text = crate::render::report(warning, &app.out);
         app.out.aside(&text);
     }
-    let dir = state(app);
-    let world = World::new(
-        models,
-        skill.dir.clone(),
-        app.places.cwd.clone(),
-        dir.join("runs").join(&spec.id).join("scratch"),
-        std::env::vars_os(),
-    );
-    let sandbox = sandbox(&args.how.sandbox, app);
-    warn(&sandbox, app);
-    let world = world.with_sandbox(sandbox).with_skills(skills::shelf(&args.selection, app)?);
-    let world = world.with_memory(app.config.memory_of_agents());
-    let world = Arc::new(world.with_web(super::web(app)).with_hosts(hosts(app)));
+    let shelf = skills::shelf(&args.selection, app)?;
+    let world = world_with(&spec, models, &args.how.sandbox, shelf, app);
     begin(spec, world, &args.how, args.detach, app)
+}
+
+/// What a person typed about a request besides the request.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    pub how: &'a HowArgs,
+    pub view: &'a AgentView,
+    pub selection: &'a SkillSelection,
+}
+
+impl Asked<'_> {
+    /// The request, but for its model and the skills that are installed.
+    pub fn started(&self, arguments: String, app: &App) -> Result<Started, CliError> {
+        let visible = skills::visible(self.view, self.selection, app)?;
+        Ok(Started {
+            permissions: super::confine::permissions(app)?,
+            arguments,
+            sets: sets(&self.how.sets)?,
+            limits: self.how.limits(&Limits::default())?,
+            catalog: visible.catalog,
+            visible: visible.names,
+            types: phase_types(self.view, app)?,
+            policy: skills::policy(self.view, self.selection, app)?,
+            orchestration: app.config.orchestration(),
+            ..Started::default()
+        })
+    }
 }
 
 /// Creates the run, and drives it here or leaves it to a process of its own.
@@ -263,6 +273,19 @@ pub fn world_of(run: &Run, models: Models, how: &SandboxArgs, app: &mut App) -> 
 }
 
 pub fn world_of_spec(spec: &RunSpec, models: Models, how: &SandboxArgs, app: &mut App) -> Arc<World> {
+    // Roots that cannot be had leave the agents without skills, not the run without agents.
+    let shelf = skills::shelf(&SkillSelection::default(), app).unwrap_or_else(|_| Shelf::empty());
+    world_with(spec, models, how, shelf, app)
+}
+
+/// The same with these skills to read.
+pub fn world_with(
+    spec: &RunSpec,
+    models: Models,
+    how: &SandboxArgs,
+    shelf: Shelf,
+    app: &mut App,
+) -> Arc<World> {
     let scratch = state(app).join("runs").join(&spec.id).join("scratch");
     let world = World::new(
         models,
@@ -271,8 +294,6 @@ pub fn world_of_spec(spec: &RunSpec, models: Models, how: &SandboxArgs, app: &mu
         scratch,
         std::env::vars_os(),
     );
-    // Roots that cannot be had leave the agents without skills, not the run without agents.
-    let shelf = skills::shelf(&SkillSelection::default(), app).unwrap_or_else(|_| Shelf::empty());
     let sandbox = sandbox(how, app);
     warn(&sandbox, app);
     let world = world.with_sandbox(sandbox).with_skills(shelf).with_web(super::web(app));

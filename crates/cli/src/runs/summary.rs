@@ -4,15 +4,16 @@ use super::bill::bill;
 use super::reporter::duration;
 use crate::error::CliError;
 use crate::printer::{Printer, paint, style};
-use fugato_engine::{Outcome, Run};
+use fugato_engine::{Orchestrator, Outcome, Run, SessionKind};
 use fugato_model::{Lang, words};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// The result goes to stdout, everything else is about it.
 pub fn summary(run: &Run, elapsed_ms: i64, out: &mut Printer) -> Result<(), CliError> {
     let Some((outcome, reason, result)) = &run.ended else { return Ok(()) };
     if let Some(result) = result {
-        for line in result_text(result).lines() {
+        for line in result_text(answer(run, result)).lines() {
             out.line(safe(line))?;
         }
     }
@@ -45,6 +46,14 @@ pub fn summary(run: &Run, elapsed_ms: i64, out: &mut Printer) -> Result<(), CliE
     };
     out.note(&next);
     Ok(())
+}
+
+/// What a person asked for: of a session that ran a program, its result without the variables.
+pub fn answer<'v>(run: &Run, result: &'v Value) -> &'v Value {
+    let is_program =
+        |orchestrator: &Arc<Orchestrator>| matches!(orchestrator.session, SessionKind::Sop { .. });
+    let answered = run.orchestrator(0).filter(|one| is_program(one)).and_then(|_| result.get("result"));
+    answered.unwrap_or(result)
 }
 
 /// A result as people read it.

@@ -78,7 +78,7 @@ fn uses(node: &PlanNode) -> BTreeSet<String> {
             // A sub-skill's text may name the variable it fills: that is not a use.
             names.extend(relevant.iter().filter(|name| node.output.as_ref() != Some(name)).cloned());
         }
-        Work::Script { args, .. } | Work::Phases { args, .. } => mentioned(args),
+        Work::Script { args, .. } | Work::Phases { args, .. } | Work::Session { args, .. } => mentioned(args),
         Work::Inline { section, .. } => mentioned(section),
         Work::Noop | Work::Gate => {}
     }

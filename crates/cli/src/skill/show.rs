@@ -100,6 +100,8 @@ fn fields(
         hidden.push(word("not offered to models", "不提供给模型"));
     }
     row(word("hidden", "隐藏"), hidden.join("; "));
+    let owners: Vec<_> = inventory.owners(&skill.label()).map(Installed::label).collect();
+    row(word("owned by", "归其所有"), owners.join(", "));
     let others: Vec<_> = inventory
         .all()
         .iter()

@@ -1,7 +1,7 @@
 //! Everybody in a run, one row each: the nodes of its plan, and the agents that no plan asks for. Kept up event by event.
 
 use super::news::{Body, News};
-use fugato_engine::{AgentStatus, EventKind, NodeStatus, Run, Turn, Verb, Verdict, WaitsFor, Work};
+use fugato_engine::{AgentStatus, EventKind, NodeStatus, PlanNode, Run, Turn, Verb, Verdict, WaitsFor, Work};
 use fugato_model::{Lang, Words, words};
 use std::collections::HashMap;
 
@@ -64,18 +64,38 @@ impl Roster {
     pub fn new(run: &Run) -> Self {
         let mut roster = Self::default();
         for (number, node) in (0u32..).zip(&run.spec.plan.nodes) {
-            let role = match &node.work {
-                Work::Gate => continue,
-                Work::Agent { agent_type, .. } => agent_type.clone(),
-                Work::Script { .. } => "script".to_owned(),
-                Work::Inline { .. } => "inline".to_owned(),
-                Work::Phases { .. } => "phases".to_owned(),
-                Work::Noop => String::new(),
-            };
-            roster.of_node.insert(number, roster.rows.len());
-            roster.rows.push(Row { name: node.id.clone(), role, node: Some(number), ..Row::default() });
+            roster.node(number, node, None);
         }
         roster
+    }
+
+    fn node(&mut self, number: u32, node: &PlanNode, parent: Option<usize>) {
+        let role = match &node.work {
+            Work::Gate => return,
+            Work::Agent { agent_type, .. } => agent_type.clone(),
+            Work::Script { .. } => "script".to_owned(),
+            Work::Inline { .. } => "inline".to_owned(),
+            Work::Phases { .. } => "phases".to_owned(),
+            Work::Session { .. } => "orchestrator".to_owned(),
+            Work::Noop => String::new(),
+        };
+        self.of_node.insert(number, self.rows.len());
+        self.rows.push(Row { name: node.id.clone(), role, node: Some(number), parent, ..Row::default() });
+    }
+
+    /// A call has added the nodes of its skill to the plan.
+    fn called(&mut self, call: u32, run: &Run) {
+        let session = run.called(call).map(|called| called.session);
+        let above = session.and_then(|session| self.of_node.get(&session).copied());
+        // Until the next call's: the run may be ahead of the news.
+        let is_own = |number: &u32| *number == call || run.called(*number).is_none();
+        let own = (call..).take_while(is_own);
+        for (number, node) in own.map_while(|number| Some((number, run.plan_node(number)?))) {
+            if !self.of_node.contains_key(&number) {
+                let inside = self.of_node.get(&call).copied().filter(|_| number != call);
+                self.node(number, node, inside.or(above));
+            }
+        }
     }
 
     /// What a directive was about.
@@ -95,6 +115,7 @@ impl Roster {
             EventKind::AgentStarted { agent, node, agent_type, .. } => {
                 self.agent_started(agent.as_str(), *node, agent_type, event.at, run);
             }
+            EventKind::SkillCalled { node, .. } => self.called(*node, run),
             EventKind::AgentContinued { agent, node, .. } => self.agent_continued(*agent, *node, event.at),
             EventKind::NodeStarted { node, .. } => {
                 if let Some(row) = self.node_row(*node) {
@@ -326,7 +347,8 @@ fn agent_state(agent: u32, run: &Run, is_live: bool) -> State {
             Turn::Waiting => State::WaitsForAgents,
             Turn::Acting { calls } => {
                 let mut open = calls.iter().filter(|slot| slot.result.is_none()).peekable();
-                let waits = open.peek().is_some() && open.all(|slot| slot.waits_for == WaitsFor::Agent);
+                let waits = open.peek().is_some()
+                    && open.all(|slot| matches!(slot.waits_for, WaitsFor::Agent | WaitsFor::Skill));
                 if waits { State::WaitsForAgents } else { State::Acting }
             }
             Turn::Idle | Turn::Stopped => State::Running,

@@ -9,6 +9,7 @@
 
 mod agents;
 mod bad_input;
+mod chat;
 mod control;
 mod display;
 mod exports;
@@ -28,6 +29,8 @@ mod live;
 mod manage;
 mod manners;
 mod models;
+mod orchestration;
+mod orchestration_examples;
 mod outside;
 mod outside_input;
 mod phases;
@@ -35,6 +38,9 @@ mod policy;
 mod runs;
 mod sandbox;
 mod skills;
+mod sop;
+mod sop_run;
+mod sop_sessions;
 mod steered;
 mod terminal;
 mod watch;

@@ -1,6 +1,7 @@
 //! A person answers a question, now or days later.
 
 use super::{Recorder, refuse, refuse_if_ended};
+use crate::agent::Duty;
 use crate::event::{Asked, CallRef, EventKind, Verdict};
 use crate::input::Refusal;
 use crate::tools::{DELEGATE, SEND, class_of};
@@ -87,6 +88,10 @@ fn permission(recorder: &mut Recorder<'_>, question: u32, answer: &str, at: Call
         super::delegate::called(recorder, at, call);
         return Ok(());
     }
+    if let Some(call) = call.as_ref().filter(|_| allows && is_of_session(recorder, agent)) {
+        super::skills::called(recorder, at, call);
+        return Ok(());
+    }
     match call.and_then(|call| Some((class_of(&call.name)?, call))) {
         Some((class, call)) if allows => {
             recorder.emit(EventKind::ToolRequested { agent, step, index, call, class });
@@ -101,6 +106,11 @@ fn permission(recorder: &mut Recorder<'_>, question: u32, answer: &str, at: Call
         }
     }
     Ok(())
+}
+
+/// Does it work for a session? Then its tools are skills.
+fn is_of_session(recorder: &Recorder<'_>, agent: u32) -> bool {
+    recorder.run.agents.get(agent as usize).is_some_and(|state| state.duty != Duty::Task)
 }
 
 /// Answers to "may it?".

@@ -1,8 +1,8 @@
 //! The outcome of an effect. One that is no longer wanted is late and changes nothing.
 
-use super::Recorder;
 use super::answer::{ALLOW, ALWAYS, DENY};
-use crate::agent::Turn;
+use super::{Recorder, skills};
+use crate::agent::{Duty, Turn};
 use crate::agent_type::{Executor, Rights};
 use crate::context;
 use crate::driver::stop;
@@ -13,7 +13,7 @@ use crate::permission::{Decision, Why};
 use crate::plan::{Access, PlanNode};
 use crate::question::Wants;
 use crate::run::{Run, permit};
-use crate::tools::{ASK, DELEGATE, SEND, SUBMIT, TOOLS, class_of};
+use crate::tools::{ASK, DELEGATE, SEND, TOOLS, class_of};
 use fugato_model::Words;
 use fugato_model::chat::{Answer, ModelFault, StopReason, ToolCall};
 use std::sync::Arc;
@@ -107,14 +107,8 @@ fn answered(recorder: &mut Recorder<'_>, agent: u32, step: u32, answer: Answer, 
         _ => {}
     }
     let goes_on = asked != Purpose::WrapUp && has_something_new(recorder.run, agent);
-    if let Some(submitted) = calls.iter().find(|call| call.name == SUBMIT).filter(|_| !goes_on) {
-        let value = submitted.arguments.clone();
-        // `{"result": …}` is how the tool's schema names it; a bare object is taken as the result itself.
-        let value = match value.as_object() {
-            Some(object) if object.len() == 1 => object.get("result").cloned().unwrap_or(value),
-            _ => value,
-        };
-        return stop_or_repair(recorder, agent, Verdict::Submitted { value });
+    if let Some(verdict) = skills::ending(recorder.run, agent, &calls).filter(|_| !goes_on) {
+        return stop_or_repair(recorder, agent, verdict);
     }
     if calls.is_empty() && goes_on && !text.trim().is_empty() {
         return;
@@ -136,8 +130,9 @@ fn answered(recorder: &mut Recorder<'_>, agent: u32, step: u32, answer: Answer, 
         };
         return stop_or_repair(recorder, agent, verdict);
     }
+    let duty = recorder.run.agents.get(agent as usize).map_or(Duty::Task, |state| state.duty);
     for (index, call) in calls.into_iter().enumerate() {
-        if call.name == SUBMIT {
+        if goes_on && skills::is_ending(duty, &call.name) {
             let index = u32::try_from(index).unwrap_or(u32::MAX);
             let content =
                 "not taken: you were told something meanwhile; read it, then give your result".to_owned();
@@ -190,35 +185,24 @@ fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: Too
     let has = |tool: &str| rights.as_ref().is_none_or(|rights| rights.has_tool(tool));
     let not_run = |content: String| EventKind::ToolCompleted { agent, step, index, content, is_error: true };
     let refused = |reason: String| EventKind::ToolRefused { agent, step, index, reason };
-    let question = u32::try_from(recorder.run.questions.len()).unwrap_or(u32::MAX);
     let limits = &recorder.run.spec.limits;
     let limit = limits.calls_per_answer;
     let used_up = limits.tool_calls.filter(|most| recorder.run.spent.tool_calls >= *most);
+    let at = CallRef { agent, step, index };
     let event = if index >= limit {
         not_run(format!("not run: one answer may ask for at most {limit} tool calls"))
     } else if let Some(most) = used_up.filter(|_| call.name != ASK) {
         not_run(format!(
             "not run: the run's budget of {most} tool calls is used up; answer with what you have"
         ))
-    } else if call.name == ASK && !has(ASK) {
+    } else if state.is_some_and(|state| state.duty != Duty::Task) {
+        return skills::act(recorder, at, &call);
+    } else if call.name == ASK && (!has(ASK) || crate::driver::is_preparing(recorder.run, agent)) {
         refused("this agent cannot ask the person; answer with what you need to know".to_owned())
-    } else if call.name == ASK
-        && let Err(why) = Wants::of(&call.arguments, plan_of(recorder, agent))
-    {
-        not_run(why)
-    } else if call.name == ASK && question_of(&call).is_none() {
-        not_run("`question` is missing: what the person should tell you".to_owned())
     } else if call.name == ASK {
-        let options = call.arguments.get("options").and_then(|v| v.as_array());
-        let options = options.into_iter().flatten().filter_map(|v| v.as_str()).map(str::to_owned).collect();
-        EventKind::InputRequested {
-            question,
-            about: Asked::Agent { agent, step, index },
-            text: question_of(&call).unwrap_or_default().to_owned(),
-            options,
-        }
+        ask(recorder, at, &call)
     } else if call.name == DELEGATE || call.name == SEND {
-        return super::delegate::asked(recorder, CallRef { agent, step, index }, &call);
+        return super::delegate::asked(recorder, at, &call);
     } else {
         match (class_of(&call.name).filter(|_| has(&call.name)), access) {
             (None, _) => {
@@ -231,14 +215,34 @@ fn act(recorder: &mut Recorder<'_>, agent: u32, step: u32, index: u32, call: Too
             (Some(class), _) => match permitted(recorder.run, &call, class, rights.as_deref()) {
                 Decision::Allow => EventKind::ToolRequested { agent, step, index, call, class },
                 Decision::Deny { why } => not_run(denied(&why)),
-                Decision::Ask { why } => ask_for(recorder.run, CallRef { agent, step, index }, &call, &why),
+                Decision::Ask { why } => ask_for(recorder.run, at, &call, &why),
             },
         }
     };
     recorder.emit(event);
 }
 
-fn question_of(call: &ToolCall) -> Option<&str> {
+/// A question to the person, or what is wrong with it.
+pub(super) fn ask(recorder: &Recorder<'_>, at: CallRef, call: &ToolCall) -> EventKind {
+    let CallRef { agent, step, index } = at;
+    let not_run = |content: String| EventKind::ToolCompleted { agent, step, index, content, is_error: true };
+    if let Err(why) = Wants::of(&call.arguments, plan_of(recorder, agent)) {
+        return not_run(why);
+    }
+    let Some(text) = question_of(call) else {
+        return not_run("`question` is missing: what the person should tell you".to_owned());
+    };
+    let options = call.arguments.get("options").and_then(|v| v.as_array());
+    let options = options.into_iter().flatten().filter_map(|v| v.as_str()).map(str::to_owned).collect();
+    EventKind::InputRequested {
+        question: u32::try_from(recorder.run.questions.len()).unwrap_or(u32::MAX),
+        about: Asked::Agent { agent, step, index },
+        text: text.to_owned(),
+        options,
+    }
+}
+
+pub(super) fn question_of(call: &ToolCall) -> Option<&str> {
     let text = |key: &str| call.arguments.get(key).and_then(|value| value.as_str());
     text("question").or_else(|| text("text")).filter(|text| !text.trim().is_empty())
 }

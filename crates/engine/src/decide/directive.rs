@@ -5,7 +5,7 @@ use crate::agent::{AgentState, Turn};
 use crate::driver::stop;
 use crate::event::{EventKind, MessageKind, Outcome, Target, Verb, Verdict};
 use crate::input::Refusal;
-use crate::run::Found;
+use crate::run::{Found, by_operator};
 use fugato_model::words;
 
 pub fn direct(
@@ -49,8 +49,7 @@ pub fn direct(
             Found::Node(node) => {
                 recorder.emit(EventKind::DirectiveHeld { generation, node });
                 if verb == Verb::Cancel {
-                    let message = words!("cancelled by the operator", "已被操作者取消");
-                    crate::driver::give_up(recorder, node, message);
+                    crate::driver::give_up(recorder, node, by_operator());
                 }
             }
         }
@@ -84,11 +83,7 @@ fn cancel_all(recorder: &mut Recorder<'_>, generation: u64, found: &[Found]) {
             recorder.emit(EventKind::AgentStopped { agent, verdict: Verdict::Cancelled });
         }
     }
-    recorder.emit(EventKind::RunEnded {
-        outcome: Outcome::Aborted,
-        reason: words!("cancelled by the operator", "已被操作者取消"),
-        result: None,
-    });
+    recorder.emit(EventKind::RunEnded { outcome: Outcome::Aborted, reason: by_operator(), result: None });
 }
 
 /// A host's turn is many effects, and ends perhaps in an hour: it is stopped, and goes on later where it was. What a model
@@ -139,7 +134,7 @@ fn find(recorder: &Recorder<'_>, path: &str) -> Result<Found, Refusal> {
     let is_work = |node: &&crate::plan::PlanNode| {
         !matches!(node.work, crate::plan::Work::Gate | crate::plan::Work::Noop)
     };
-    let nodes = run.spec.plan.nodes.iter().filter(is_work).map(|node| node.id.as_str());
+    let nodes = run.plan_nodes().filter(is_work).map(|node| node.id.as_str());
     let mut known: Vec<&str> = nodes.chain(run.agents.iter().map(|agent| agent.path.as_str())).collect();
     let mut seen = std::collections::BTreeSet::new();
     known.retain(|name| seen.insert(*name));

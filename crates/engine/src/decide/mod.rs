@@ -12,10 +12,12 @@ mod legal;
 mod receipts;
 mod recover;
 mod restart;
+mod skills;
 mod tick;
 
 pub(crate) use answer::{ALWAYS, REPEAT};
 pub(crate) use delegate::goes_on;
+pub(crate) use skills::is_ending;
 
 use crate::event::{By, Event, EventKind, Target, Verb};
 use crate::input::{Input, Refusal};

@@ -67,11 +67,11 @@ fn break_off(recorder: &mut Recorder<'_>, target: &Target, agent: u32) {
 /// By the name of the node, or of an agent that works on it.
 fn find(recorder: &Recorder<'_>, path: &str) -> Result<u32, Refusal> {
     let run = &recorder.run;
-    let by_id = (0u32..).zip(&run.spec.plan.nodes).find(|(_, node)| node.id == path).map(|(at, _)| at);
+    let by_id = (0u32..).zip(run.plan_nodes()).find(|(_, node)| node.id == path).map(|(at, _)| at);
     match by_id.or_else(|| run.agent(path).and_then(|(_, agent)| agent.node)) {
         Some(node) => Ok(node),
         None => {
-            let known = run.spec.plan.nodes.iter().map(|node| node.id.as_str());
+            let known = run.plan_nodes().map(|node| node.id.as_str());
             let near = fugato_model::nearest(path, known).map(str::to_owned);
             let (hint_en, hint_zh) = match near {
                 Some(near) => (format!("; did you mean `{near}`?"), format!("；是不是 `{near}`？")),

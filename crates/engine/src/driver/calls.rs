@@ -93,6 +93,9 @@ pub fn stop_agents(recorder: &mut Recorder<'_>, scope: u32) {
 
 /// Whoever works, or worked last, on a node.
 fn agent_of(run: &Run, node: u32) -> Option<u32> {
+    if let Some(session) = run.session(node) {
+        return session.agent;
+    }
     let (plan, state) = (run.plan_node(node)?, run.node(node)?);
     let path =
         if state.inline { main_of(run, node) } else { agent_path(&plan.id, state.attempt).to_string() };

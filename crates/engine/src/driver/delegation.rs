@@ -93,14 +93,16 @@ fn share(run: &Run) -> Option<Reserve> {
     Some(Reserve { tokens: left.tokens / (free + 1), micro_usd: left.micro_usd / (free + 1) })
 }
 
-/// A subagent that can be asked for its next step whatever the others have left.
-pub fn next_with_share(run: &Run) -> Option<u32> {
+/// A subagent that can be asked for its next step whatever the others have left; one that comes back needs a slot.
+pub fn next_with_share(run: &Run, has_room: bool) -> Option<u32> {
     let limits = &run.spec.limits;
     if limits.tokens.is_none() && limits.micro_usd.is_none() {
         return None;
     }
     let has_share = |at: &u32| run.agents.get(*at as usize).is_some_and(|state| state.share.is_some());
-    run.children.intersection(&run.runnable).copied().find(has_share)
+    let returning = || run.children.intersection(&run.returning).copied().find(has_share);
+    let next = run.children.intersection(&run.runnable).copied().find(has_share);
+    next.or_else(|| returning().filter(|_| has_room))
 }
 
 /// Are there agents in the background whose end this one has not heard of?

@@ -1,21 +1,25 @@
 //! A skill with phases: nodes start as soon as what they wait for has ended. No waves, no barriers but the declared ones.
 
-use super::{calls, delegation};
+use super::{calls, delegation, session};
 use crate::bridge;
 use crate::decide::Recorder;
 use crate::event::{AfterFailure, AgentPath, EffectClass, EventKind, Outcome, Verdict};
 use crate::input::Completion;
 use crate::plan::{Access, PlanNode, Work};
-use crate::run::Run;
+use crate::run::{Run, by_operator};
 use fugato_model::{Words, words};
 use fugato_skill::VarName;
+use fugato_skill::interpolate::Template;
 use serde_json::{Value, json};
 
 /// Starts one node, or ends the run when none is left. `false`: nothing can be decided now.
 pub fn advance(recorder: &mut Recorder<'_>) -> bool {
     let run = &recorder.run;
     if run.unended == 0 {
-        let reason = words!("all phases are complete", "所有阶段均已完成");
+        let reason = match run.orchestrator(0) {
+            Some(_) => words!("the request is answered", "请求已得到答复"),
+            None => words!("all phases are complete", "所有阶段均已完成"),
+        };
         let result = last_output(recorder.run);
         recorder.emit(EventKind::RunEnded { outcome: Outcome::Complete, reason, result });
         return true;
@@ -52,8 +56,8 @@ pub fn last_output(run: &Run) -> Option<Value> {
 }
 
 fn start(recorder: &mut Recorder<'_>, node: u32) {
-    let spec = recorder.run.spec.clone();
-    let (Some(plan), Some(state)) = (spec.plan.nodes.get(node as usize), recorder.run.node(node)) else {
+    let (spec, planned) = (recorder.run.spec.clone(), recorder.run.planned(node));
+    let (Some(plan), Some(state)) = (planned.node(), recorder.run.node(node)) else {
         return;
     };
     let (attempt, is_inline) = (state.attempt + 1, state.inline);
@@ -67,7 +71,7 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
             inline_fallback(recorder, node, attempt, plan);
         }
         Work::Agent { agent_type, access, skill, instructions, args, relevant, model, .. } => {
-            let (args, warnings) = match bridge::render(args, recorder.run.variables_of(node)) {
+            let (args, warnings) = match arguments(recorder.run, node, args) {
                 Ok(rendered) => rendered,
                 Err(error) => return fail(recorder, node, error, Fallback::Allowed),
             };
@@ -95,7 +99,7 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
             });
         }
         Work::Script { .. } => start_script(recorder, node, attempt),
-        Work::Phases { args, .. } => match bridge::render(args, recorder.run.variables_of(node)) {
+        Work::Phases { args, .. } | Work::Session { args, .. } => match arguments(recorder.run, node, args) {
             Ok((args, warnings)) => {
                 let arguments = Some(calls::variables(recorder.run, node, args));
                 recorder.emit(EventKind::NodeStarted { node, attempt, arguments });
@@ -119,6 +123,14 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
     }
 }
 
+/// What a node is to do: as its caller said, or as the plan has it.
+fn arguments(run: &Run, node: u32, template: &Template) -> Result<(String, Vec<Words>), Words> {
+    match run.called(node) {
+        Some(called) => Ok((called.prompt(), Vec::new())),
+        None => bridge::render(template, run.variables_of(node)),
+    }
+}
+
 /// A further attempt is another agent: `setup/get-config.2`.
 pub(super) fn agent_path(id: &str, attempt: u32) -> AgentPath {
     if attempt > 1 { AgentPath::new(&format!("{id}.{attempt}")) } else { AgentPath::new(id) }
@@ -135,11 +147,12 @@ fn so_far(run: &Run, id: &str, attempt: u32) -> String {
 }
 
 fn start_script(recorder: &mut Recorder<'_>, node: u32, attempt: u32) {
-    let spec = recorder.run.spec.clone();
-    let Some(PlanNode { work: Work::Script { args, relevant, .. }, .. }) = spec.plan.nodes.get(node as usize)
-    else {
-        return;
-    };
+    let planned = recorder.run.planned(node);
+    let Some(PlanNode { work: Work::Script { args, relevant, .. }, .. }) = planned.node() else { return };
+    if let Some(called) = recorder.run.called(node) {
+        let arguments = Some(json!({"args": called.arguments.to_vec(), "prompt": called.prompt()}));
+        return recorder.emit(EventKind::NodeStarted { node, attempt, arguments });
+    }
     match bridge::render(args, recorder.run.variables_of(node)) {
         Ok((args, warnings)) => {
             // Not every variable: the context of each script stands in the log, which must not grow with their square.
@@ -208,6 +221,11 @@ pub fn node_ended(recorder: &mut Recorder<'_>, node: u32, completion: Completion
         Completion::Noop => {
             recorder.emit(EventKind::NodeCompleted { node, value: Value::Null, warnings: Vec::new() });
         }
+        // Whoever called it reads it as it is.
+        Completion::Script { stdout } if recorder.run.called(node).is_some() => {
+            let value = Value::String(stdout.trim_end_matches(['\r', '\n']).to_owned());
+            recorder.emit(EventKind::NodeCompleted { node, value, warnings: Vec::new() });
+        }
         Completion::Script { stdout } => {
             let result = bridge::from_program(&stdout, output.as_deref());
             // A value that is the text needs no second copy of it.
@@ -216,7 +234,11 @@ pub fn node_ended(recorder: &mut Recorder<'_>, node: u32, completion: Completion
             }
             finish(recorder, node, result);
         }
-        Completion::ScriptFailed { message } => fail(recorder, node, message, Fallback::Allowed),
+        Completion::ScriptFailed { message, last_line } => {
+            let said = last_line.filter(|_| recorder.run.called(node).is_some());
+            let message = said.map_or(message, |line| words!("{line}", "{line}"));
+            fail(recorder, node, message, Fallback::Allowed);
+        }
         Completion::ScriptCutShort { message } => cut_short(recorder, node, message),
         Completion::Answered { .. }
         | Completion::ModelFailed { .. }
@@ -246,17 +268,16 @@ fn cut_short(recorder: &mut Recorder<'_>, node: u32, message: Words) {
 
 /// The agent of a node ended.
 pub fn agent_ended(recorder: &mut Recorder<'_>, node: u32, verdict: Verdict) {
-    let spec = recorder.run.spec.clone();
-    let plan = spec.plan.nodes.get(node as usize);
+    if recorder.run.orchestrator(node).is_some() {
+        return session::agent_ended(recorder, node, verdict);
+    }
     match verdict {
-        Verdict::Submitted { .. } | Verdict::Answered { .. } => {
-            match bridge::result_of(verdict, plan.and_then(|plan| plan.output.as_deref()), schema(plan)) {
-                Ok((value, warnings)) => {
-                    recorder.emit(EventKind::NodeCompleted { node, value, warnings });
-                }
-                Err(unusable) => fail(recorder, node, unusable.message, Fallback::Allowed),
+        Verdict::Submitted { .. } | Verdict::Answered { .. } => match result(recorder.run, node, verdict) {
+            Ok((value, warnings)) => {
+                recorder.emit(EventKind::NodeCompleted { node, value, warnings });
             }
-        }
+            Err(unusable) => fail(recorder, node, unusable.message, Fallback::Allowed),
+        },
         Verdict::LimitReached { limit, text } => {
             let partial: String = text.chars().take(200).collect();
             let message = words!(
@@ -269,8 +290,7 @@ pub fn agent_ended(recorder: &mut Recorder<'_>, node: u32, verdict: Verdict) {
             fail(recorder, node, words!("{message}", "{message}"), Fallback::Allowed);
         }
         Verdict::Cancelled => {
-            let message = words!("cancelled by the operator", "已被操作者取消");
-            fail(recorder, node, message, Fallback::No);
+            fail(recorder, node, by_operator(), Fallback::No);
         }
     }
 }
@@ -278,10 +298,32 @@ pub fn agent_ended(recorder: &mut Recorder<'_>, node: u32, verdict: Verdict) {
 /// What is wrong with the result of a node's agent and could be done better: it cannot be read, or has not the declared
 /// shape.
 pub fn problem(run: &Run, node: u32, verdict: &Verdict) -> Option<String> {
+    if run.orchestrator(node).is_some() {
+        return None;
+    }
+    result(run, node, verdict.clone())
+        .err()
+        .filter(|unusable| unusable.can_be_repaired)
+        .map(|unusable| unusable.message.en)
+}
+
+/// What a node's agent gave. The words of a called skill are for whoever called it: without a declared shape they are taken
+/// as they are, unless they say that it failed.
+fn result(run: &Run, node: u32, verdict: Verdict) -> Result<(Value, Vec<Words>), bridge::Unusable> {
     let plan = run.plan_node(node);
-    let result =
-        bridge::result_of(verdict.clone(), plan.and_then(|plan| plan.output.as_deref()), schema(plan));
-    result.err().filter(|unusable| unusable.can_be_repaired).map(|unusable| unusable.message.en)
+    let as_said = match &verdict {
+        Verdict::Answered { text } if run.called(node).is_some() && schema(plan).is_none() => {
+            Some(Value::String(text.trim().to_owned()))
+        }
+        _ => None,
+    };
+    match bridge::result_of(verdict, plan.and_then(|plan| plan.output.as_deref()), schema(plan)) {
+        Err(unusable) if as_said.is_none() || !unusable.can_be_repaired => Err(unusable),
+        read => match as_said {
+            Some(said) => Ok((said, Vec::new())),
+            None => read,
+        },
+    }
 }
 
 pub(super) fn schema(plan: Option<&PlanNode>) -> Option<&Value> {

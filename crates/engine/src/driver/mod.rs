@@ -5,17 +5,24 @@
 mod calls;
 mod delegation;
 mod graph;
+mod loop_session;
+mod preparation;
+pub(crate) mod session;
 mod single;
+mod sop;
 
 pub(crate) use calls::stop_agents;
 pub(crate) use delegation::stop_children;
 pub(crate) use graph::{give_up, node_ended};
+pub(crate) use preparation::{is_at_work as is_preparing, needs_a_person};
 
+use crate::agent::{AgentState, Duty};
 use crate::agent_type::Executor;
 use crate::context;
 use crate::decide::Recorder;
 use crate::event::{Asked, EventKind, Outcome, Purpose, Verdict};
 use crate::limits::{Fit, Reserve, fit, is_last_of_share};
+use crate::orchestration::{SessionKind, TURN_STEPS};
 use crate::run::Run;
 use fugato_model::{Words, words};
 
@@ -27,7 +34,7 @@ pub fn advance(recorder: &mut Recorder<'_>) {
             return;
         }
         // Before anybody inside is asked for another step.
-        if calls::settle(recorder) {
+        if calls::settle(recorder) || session::settle(recorder) {
             continue;
         }
         let has_room = recorder.run.busy() < recorder.run.spec.limits.concurrent;
@@ -39,12 +46,15 @@ pub fn advance(recorder: &mut Recorder<'_>) {
             continue;
         }
         // Whoever has a share of its own waits for nobody.
-        if let Some(agent) = delegation::next_with_share(recorder.run)
+        if let Some(agent) = delegation::next_with_share(recorder.run, has_room)
             && step(recorder, agent)
         {
             continue;
         }
         if has_room && !recorder.run.held && delegation::start_next(recorder) {
+            continue;
+        }
+        if !recorder.run.held && session::advance(recorder, has_room) {
             continue;
         }
         let moved = if recorder.run.spec.single.is_some() {
@@ -123,7 +133,8 @@ fn step(recorder: &mut Recorder<'_>, agent: u32) -> bool {
     let is_master = state.parent.is_none() && state.node.is_none();
     // Other programs count their own steps: to us a whole turn of theirs is one.
     let by_model = state.kind.executor == Executor::Model;
-    let most = state.kind.steps.filter(|_| by_model && !is_master).unwrap_or(limits.steps);
+    let own = turn_steps(recorder.run, state).or(state.kind.steps.filter(|_| by_model && !is_master));
+    let most = own.unwrap_or(limits.steps);
     if taken >= most {
         let verdict = Verdict::LimitReached { limit: "steps".into(), text: state.last_text() };
         stop(recorder, agent, verdict);
@@ -164,13 +175,25 @@ fn step(recorder: &mut Recorder<'_>, agent: u32) -> bool {
     }
 }
 
+/// Steps of one turn of whoever works for a session.
+fn turn_steps(run: &Run, state: &AgentState) -> Option<u32> {
+    if state.duty == Duty::Task {
+        return None;
+    }
+    match run.orchestrator(state.node?)?.session {
+        // The last one is for wrapping up: with that alone nothing could ever be done.
+        SessionKind::Loop { steps } => Some(steps.max(2)),
+        SessionKind::Sop { .. } => Some(TURN_STEPS),
+    }
+}
+
 /// The budget is used up: a state with the partial result, from which a larger budget leads on.
 pub fn exhaust(recorder: &mut Recorder<'_>, limit: &str) {
     let reason = words!("the budget is used up: {limit}", "预算已用完：{limit}");
     let result = if recorder.run.spec.single.is_some() {
         single::partial(recorder.run)
     } else {
-        graph::last_output(recorder.run)
+        graph::last_output(recorder.run).or_else(|| loop_session::partial(recorder.run))
     };
     recorder.emit(EventKind::RunEnded { outcome: Outcome::BudgetExhausted, reason, result });
 }
@@ -179,6 +202,8 @@ pub fn exhaust(recorder: &mut Recorder<'_>, limit: &str) {
 pub fn reopen(recorder: &mut Recorder<'_>) {
     if recorder.run.spec.single.is_some() {
         single::reopen(recorder);
+    } else {
+        loop_session::reopen(recorder);
     }
 }
 

@@ -106,6 +106,7 @@ impl Run {
 
     /// The call has its result: nobody need be started for it.
     pub(super) fn call_answered(&mut self, call: CallRef) {
+        self.call_delivered(call);
         if !self.queue.is_empty() {
             self.queue.retain(|queued| queued.call != Some(call) || queued.background);
         }

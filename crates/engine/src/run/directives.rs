@@ -87,7 +87,7 @@ impl Run {
         if let Some(agent) = agent.filter(is_live) {
             return Some(Found::Agent(agent));
         }
-        let node = (0u32..).zip(&self.spec.plan.nodes).find(|(_, node)| node.id == path).map(|(at, _)| at);
+        let node = (0u32..).zip(self.plan_nodes()).find(|(_, node)| node.id == path).map(|(at, _)| at);
         let Some(node) = node else { return agent.map(Found::Agent) };
         let works =
             |agent: &&u32| self.agents.get(**agent as usize).is_some_and(|state| state.node == Some(node));

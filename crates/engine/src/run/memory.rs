@@ -1,7 +1,8 @@
 //! Agents that have ended leave memory after a while. Nothing is lost: the log has their conversations, and whoever goes
 //! on gets its own back first. This is about memory alone; a run that was never forgotten decides the same.
 
-use super::{Run, index};
+use super::{NodeStatus, Run, index};
+use crate::agent::AgentState;
 use crate::effect::{Effect, EffectKey};
 use fugato_model::chat::Message;
 use std::collections::BTreeSet;
@@ -16,7 +17,7 @@ impl Run {
     pub fn forgettable(&self, now: i64, kept_ms: i64) -> Vec<u32> {
         let is_old = |at: u32| {
             self.agents.get(at as usize).is_some_and(|state| {
-                state.parent.is_some()
+                (state.parent.is_some() || self.worked_for_a_call(state))
                     && !state.is_live()
                     && !state.messages.is_empty()
                     && now.saturating_sub(state.stopped_at) >= kept_ms
@@ -25,6 +26,16 @@ impl Run {
         let waiting: BTreeSet<u32> =
             self.queue.iter().filter_map(|queued| self.by_path.get(&queued.agent).copied()).collect();
         (0..index(self.agents.len())).filter(|at| is_old(*at) && !waiting.contains(at)).collect()
+    }
+
+    /// Did it work for a skill that was called while the run went on, and that has ended? There may be thousands.
+    fn worked_for_a_call(&self, state: &AgentState) -> bool {
+        let is_over = |node: u32| {
+            let status = self.node(node).map(|state| state.status);
+            status.is_some_and(|status| status.has_ended() || status == NodeStatus::Failed)
+        };
+        let is_called = |node: u32| self.called(node).is_some();
+        state.node.is_some_and(|node| is_over(node) && (is_called(node) || self.callers(node).any(is_called)))
     }
 
     /// Takes the conversation of an agent that ended out of memory.

@@ -25,6 +25,10 @@ impl Run {
                 match *about {
                     Asked::Agent { agent, step, index } | Asked::Permission { agent, step, index } => {
                         self.with_agent(agent, |state| state.wait_for(WaitsFor::Person, step, index));
+                        // What a called skill gave is a question to the person.
+                        if let Some(node) = self.node_of_call(CallRef { agent, step, index }) {
+                            self.returned.remove(&node);
+                        }
                     }
                     Asked::Task { agent } => self.with_agent(agent, AgentState::ask_a_person),
                     Asked::Uncertain { .. } => {}
@@ -46,15 +50,24 @@ impl Run {
         asked.answer = Some(answer.to_owned());
         match asked.about {
             _ if !is_open => {}
-            Asked::Agent { agent, index, .. } => {
+            Asked::Agent { agent, step, index } => {
                 // Checked before it was recorded; a log that says otherwise still has the person's words.
                 let value = asked.wants.answer_type.read(answer, &asked.options);
                 let value = value.unwrap_or_else(|_| Value::String(answer.to_owned()));
-                let told = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                if let Some((name, node)) = asked.wants.variable.clone().zip(asked.node) {
+                let mut told = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                let call = CallRef { agent, step, index };
+                if let Some(result) = self.result_of_call(call) {
+                    told = format!("{result}\n\nThe person was asked, and answered: {told}");
+                }
+                self.call_delivered(call);
+                let asked = self.questions.get(question as usize);
+                if let Some((name, node)) =
+                    asked.and_then(|asked| asked.wants.variable.clone().zip(asked.node))
+                {
                     self.set_variable(node, name, value);
                 }
                 self.with_agent(agent, |state| state.result(index, told, false));
+                self.turn_begins(agent);
             }
             // It waits for a slot like any other node.
             Asked::Uncertain { node } if answer == REPEAT => {

@@ -3,11 +3,12 @@
 //! A scope opens when its call starts, and closes with the call's end. Cost follows the scope, once for each time it
 //! opens or closes.
 
+use super::growth::{Given, by_operator};
 use super::{NodeStatus, Run, index};
 use crate::effect::{Effect, EffectKey};
 use crate::event::EffectClass;
 use crate::plan::{Access, Plan, Work};
-use fugato_model::Words;
+use fugato_model::{Words, words};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -27,6 +28,16 @@ pub struct Scope {
     is_open: bool,
     /// The member whose failure ends it.
     failed: Option<u32>,
+    pub(super) kind: ScopeKind,
+}
+
+/// What a scope is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ScopeKind {
+    /// The phases of a skill: they all end, or one of them fails, and so does the call.
+    Phases,
+    /// What an orchestrator calls, one after the other, in this phase: how it ends is its own decision.
+    Session { phase: u32 },
 }
 
 /// The scopes of a plan, and the scope of each phase.
@@ -41,7 +52,7 @@ pub(super) fn scopes(plan: &Plan) -> (Vec<Scope>, Vec<Option<u32>>) {
     for phase in &plan.phases {
         by_phase.push(phase.within.map(|call| {
             *by_call.entry(call).or_insert_with(|| {
-                scopes.push(Scope::new(call));
+                scopes.push(Scope::new(call, ScopeKind::Phases));
                 index(scopes.len() - 1)
             })
         }));
@@ -64,9 +75,10 @@ pub(super) fn scopes(plan: &Plan) -> (Vec<Scope>, Vec<Option<u32>>) {
 }
 
 impl Scope {
-    fn new(call: u32) -> Self {
+    fn new(call: u32, kind: ScopeKind) -> Self {
         Self {
             call,
+            kind,
             members: Vec::new(),
             last: Vec::new(),
             variables: BTreeMap::new(),
@@ -79,6 +91,25 @@ impl Scope {
 }
 
 impl Run {
+    pub(super) fn add_scope(&mut self, call: u32, kind: ScopeKind) -> u32 {
+        let at = index(self.scopes.len());
+        self.scopes.push(Scope::new(call, kind));
+        self.scope_by_call.insert(call, at);
+        at
+    }
+
+    /// A node that was added is a member of the scope of its phase.
+    pub(super) fn joins_scope(&mut self, node: u32) {
+        let Some(plan) = self.plan_node(node) else { return };
+        let is_last = !self.waited_for.contains(&plan.phase) && !matches!(plan.work, Work::Gate);
+        let scope = self.scope_of(node).and_then(|at| self.scopes.get_mut(at as usize));
+        let Some(scope) = scope else { return };
+        scope.members.push(node);
+        if is_last && scope.kind == ScopeKind::Phases {
+            scope.last.push(node);
+        }
+    }
+
     /// The scope a node belongs to; `None`: the run itself.
     pub(crate) fn scope_of(&self, node: u32) -> Option<u32> {
         if self.scopes.is_empty() {
@@ -137,6 +168,11 @@ impl Run {
         };
         let given = arguments.and_then(Value::as_object).into_iter().flatten();
         let Some(scope) = self.scopes.get_mut(at as usize) else { return };
+        let is_session = scope.kind != ScopeKind::Phases;
+        if is_session {
+            // What an attempt before had called has ended with it.
+            scope.members.clear();
+        }
         scope.variables = nulls;
         scope.variables.extend(given.map(|(name, value)| (name.clone(), value.clone())));
         scope.given.clear();
@@ -144,6 +180,9 @@ impl Run {
         scope.is_open = true;
         scope.unended = index(scope.members.len());
         let members = scope.members.clone();
+        if is_session {
+            return self.session_begins(call);
+        }
         for node in &members {
             self.renew(*node);
         }
@@ -159,7 +198,7 @@ impl Run {
 
     /// As it was before the run began, but for what it had tried.
     fn renew(&mut self, node: u32) {
-        let Some(plan) = self.spec.plan.nodes.get(node as usize) else { return };
+        let Some(plan) = self.plan_node(node) else { return };
         let (missing, inline) = (index(plan.after.len()), matches!(plan.work, Work::Inline { .. }));
         let Some(state) = self.nodes.get_mut(node as usize) else { return };
         if state.status.has_ended() || state.status == NodeStatus::Failed {
@@ -178,21 +217,33 @@ impl Run {
             self.finished.remove(&at);
             let Some(scope) = self.scopes.get_mut(at as usize) else { continue };
             scope.is_open = false;
-            for node in scope.members.clone() {
-                let Some(state) = self.node(node) else { continue };
-                if state.status.has_ended() || state.status == NodeStatus::Failed {
-                    continue;
-                }
-                if self.is_once(node) {
-                    self.doubt(Some(node));
-                }
-                self.leave_work(node);
-                self.no_longer_ready(node);
-                self.set_status(node, NodeStatus::Skipped);
-                self.unended = self.unended.saturating_sub(1);
-                if matches!(self.plan_node(node).map(|plan| &plan.work), Some(Work::Phases { .. })) {
-                    calls.push(node);
-                }
+            let is_session = scope.kind != ScopeKind::Phases;
+            self.skip_members(at, &mut calls);
+            if is_session {
+                self.session_ends(call);
+            }
+        }
+    }
+
+    /// Members that have not ended are not done any more; those that are calls themselves are left to the caller.
+    pub(super) fn skip_members(&mut self, scope: u32, calls: &mut Vec<u32>) {
+        let Some(members) = self.scope(scope).map(|scope| scope.members.clone()) else { return };
+        for node in members {
+            let Some(state) = self.node(node) else { continue };
+            if state.status.has_ended() || state.status == NodeStatus::Failed {
+                self.call_dropped(node);
+                continue;
+            }
+            if self.is_once(node) {
+                self.doubt(Some(node));
+            }
+            self.leave_work(node);
+            self.no_longer_ready(node);
+            self.call_dropped(node);
+            self.set_status(node, NodeStatus::Skipped);
+            self.unended = self.unended.saturating_sub(1);
+            if self.called_by(node).is_some() {
+                calls.push(node);
             }
         }
     }
@@ -222,6 +273,10 @@ impl Run {
     pub(super) fn member_ended(&mut self, node: u32) {
         let Some(at) = self.scope_of(node) else { return };
         let Some(scope) = self.scopes.get_mut(at as usize) else { return };
+        if scope.kind != ScopeKind::Phases {
+            let given = scope.given.remove(&node).unwrap_or_default();
+            return self.call_ended(node, Given::Done(given));
+        }
         scope.unended = scope.unended.saturating_sub(1);
         if scope.is_open && scope.unended == 0 && scope.failed.is_none() {
             self.finished.insert(at);
@@ -232,7 +287,7 @@ impl Run {
     pub(super) fn member_gave(&mut self, node: u32, value: &Value) {
         let scope = self.scope_of(node).and_then(|at| self.scopes.get_mut(at as usize));
         if let Some(scope) = scope
-            && scope.last.binary_search(&node).is_ok()
+            && (scope.kind != ScopeKind::Phases || scope.last.binary_search(&node).is_ok())
         {
             scope.given.insert(node, value.clone());
         }
@@ -244,6 +299,14 @@ impl Run {
         let Some(scope) = self.scopes.get_mut(at as usize) else { return false };
         scope.unended = scope.unended.saturating_sub(1);
         self.unended = self.unended.saturating_sub(1);
+        if scope.kind != ScopeKind::Phases {
+            let message = self.node(node).and_then(|state| state.message.clone());
+            let message = message.unwrap_or_else(|| words!("failed", "失败"));
+            let was_cancelled = message == by_operator();
+            let given = if was_cancelled { Given::Cancelled(message) } else { Given::Failed(message) };
+            self.call_ended(node, given);
+            return true;
+        }
         scope.failed.get_or_insert(node);
         self.failing.insert(at);
         true

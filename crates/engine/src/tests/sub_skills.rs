@@ -165,7 +165,7 @@ fn inside_the_order_of_failures_is_its_own_and_around_it_the_callers() {
         world.complete(look, failed());
         assert_eq!(status(&world.run, "gather/brief/collect/look"), NodeStatus::Null);
         let fetch = of(&world, "gather/brief/collect/fetch");
-        world.complete(fetch, Completion::ScriptFailed { message: words!("gone", "没了") });
+        world.complete(fetch, Completion::ScriptFailed { message: words!("gone", "没了"), last_line: None });
         let call = number(&world.run, "gather/brief");
         let happened = world.log.iter().find_map(|event| match &event.kind {
             EventKind::NodeFailed { node, then, message } if *node == call => {
@@ -345,7 +345,7 @@ fn levels_inside_levels_fail_outwards_and_end_inwards() {
     assert_eq!(world.run.variables["BRIEF"], json!({"from": "gather/brief/deep/brief/sum/sum"}));
     let mut world = World::new(outer(", optional: true", &with_phases(deep, "", parts()))).go();
     let fetch = of(&world, "gather/brief/deep/brief/collect/fetch");
-    world.complete(fetch, Completion::ScriptFailed { message: words!("gone", "没了") });
+    world.complete(fetch, Completion::ScriptFailed { message: words!("gone", "没了"), last_line: None });
     let message = world.run.nodes[number(&world.run, "gather/brief") as usize].message.clone().unwrap();
     assert_eq!(message.en, "`gather/brief/deep/brief/collect/fetch`: gone");
     assert_eq!(status(&world.run, "gather/brief"), NodeStatus::Null);

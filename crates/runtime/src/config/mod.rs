@@ -9,6 +9,7 @@ mod hosts;
 mod kind;
 mod layer;
 mod models;
+mod orchestration;
 mod safety;
 mod schema;
 mod section;

@@ -244,6 +244,54 @@ pub const SETTINGS: &[Setting] = &[
         doc_zh: "已结束的子代理在内存中保留的时间（秒）；之后的消息会从日志中恢复它",
     },
     Setting {
+        key: "orchestration.loop_steps",
+        kind: Kind::Integer { min: 1, max: 1000 },
+        default: Default::Integer(20),
+        env: "FUGATO_ORCHESTRATION_LOOP_STEPS",
+        doc_en: "model calls of an orchestrator's loop session between two answers of yours",
+        doc_zh: "编排器的 loop 会话在您两次回答之间的模型调用次数",
+    },
+    Setting {
+        key: "orchestration.sop_commands",
+        kind: Kind::Integer { min: 1, max: 1_000_000 },
+        default: Default::Integer(100),
+        env: "FUGATO_ORCHESTRATION_SOP_COMMANDS",
+        doc_en: "commands that a SOP program may start; then it halts",
+        doc_zh: "一个 SOP 程序可执行的命令数；达到后停止",
+    },
+    Setting {
+        key: "orchestration.sop_prompt_chars",
+        kind: Kind::Integer { min: 1, max: 4_000_000_000 },
+        default: Default::Integer(1_000_000),
+        env: "FUGATO_ORCHESTRATION_SOP_PROMPT_CHARS",
+        doc_en: "characters of all prompts of a SOP program together; then it halts",
+        doc_zh: "一个 SOP 程序全部提示词的总字符数；达到后停止",
+    },
+    Setting {
+        key: "orchestration.sop_failures",
+        kind: Kind::Integer { min: 1, max: 1_000_000 },
+        default: Default::Integer(10),
+        env: "FUGATO_ORCHESTRATION_SOP_FAILURES",
+        doc_en: "failures of one command of a SOP program; then it halts",
+        doc_zh: "SOP 程序中同一命令失败的次数；达到后停止",
+    },
+    Setting {
+        key: "orchestration.plans",
+        kind: Kind::Integer { min: 1, max: 20 },
+        default: Default::Integer(3),
+        env: "FUGATO_ORCHESTRATION_PLANS",
+        doc_en: "plans a model may write for one request to a SOP session, the first included",
+        doc_zh: "模型为一次 SOP 请求最多可写的计划数，含第一份",
+    },
+    Setting {
+        key: "orchestration.open_lists",
+        kind: Kind::Boolean,
+        default: Default::Boolean(true),
+        env: "FUGATO_ORCHESTRATION_OPEN_LISTS",
+        doc_en: "whether an orchestrator without a list of allowed skills may call all of them, or does not run; yours only",
+        doc_zh: "没有允许列表的编排器可调用全部技能（true）还是不能运行（false）；仅限您自己的设置",
+    },
+    Setting {
         key: "web.allow",
         kind: Kind::Hosts,
         default: Default::Unset,
@@ -302,7 +350,7 @@ pub const SETTINGS: &[Setting] = &[
 ];
 
 /// Settings that only the person's own file, environment and flags may give: a project comes with a clone.
-const PERSONAL: &[&str] = &["sandbox.", "web.", "search.", "browser."];
+const PERSONAL: &[&str] = &["sandbox.", "web.", "search.", "browser.", "orchestration.open_lists"];
 
 impl Setting {
     /// Whether a file that comes with a project may say it: not what would give commands more than the person gave, nor

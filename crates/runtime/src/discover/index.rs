@@ -14,7 +14,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 /// Grows with every change of the structures below or of what reading a skill file yields.
-const VERSION: u64 = 2;
+const VERSION: u64 = 3;
 const MAGIC: &[u8; 16] = b"fugato-index\r\n\x1a\n";
 /// Roots remembered; the longest unused ones go first.
 const MAX_SECTIONS: usize = 64;

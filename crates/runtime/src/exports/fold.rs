@@ -9,15 +9,19 @@ use super::record::{Around, Record, Stage};
 use super::sentence::{self, Sentence, cut, cut_to};
 use super::status::RunWord;
 use fugato_engine::{
-    AfterFailure, Asked, Event, EventKind, MessageKind, Outcome, RunSpec, Target, Verb, Verdict, Work,
+    AfterFailure, Asked, Callable, Caller, Event, EventKind, MessageKind, Outcome, PlanNode, RunSpec,
+    Standing, Target, Verb, Verdict, Work,
 };
 use fugato_model::Words;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 /// The role of a node whose work is a sub-skill with phases.
 const PHASES: &str = "phases";
+/// The role of a node whose work is an orchestrator's session.
+const SESSION: &str = "orchestrator";
 
 /// A file that grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,7 +48,7 @@ pub(super) struct Fold {
     pub clock: i64,
     pub generation: u64,
     pub records: Vec<Record>,
-    pub dependencies: Box<RawValue>,
+    dependencies: Box<RawValue>,
     pub phases: Vec<Arc<str>>,
     /// The newest directive.
     pub directive: Option<Directive>,
@@ -65,6 +69,11 @@ pub(super) struct Fold {
     verbs: Vec<Verb>,
     held: bool,
     paused: u32,
+    /// Skills that may be called: a call adds the nodes of its skill.
+    skills: BTreeMap<String, Arc<Callable>>,
+    roles: HashMap<String, Arc<str>>,
+    /// Who waits for whom among what was called.
+    edges: graph::Called,
     /// Of agents outside: whom each waits for.
     waits: BTreeMap<Arc<str>, Vec<String>>,
 }
@@ -123,6 +132,9 @@ impl Fold {
             verbs: Vec::new(),
             held: false,
             paused: 0,
+            skills: spec.skills.clone(),
+            roles: HashMap::new(),
+            edges: graph::Called::default(),
             waits: BTreeMap::new(),
         };
         fold.plan(spec);
@@ -130,39 +142,77 @@ impl Fold {
     }
 
     fn plan(&mut self, spec: &RunSpec) {
-        let mut roles: HashMap<&str, Arc<str>> = HashMap::new();
         for node in &spec.plan.nodes {
-            let (role, task, speaks) = match &node.work {
-                Work::Gate => {
-                    self.nodes.push(None);
-                    continue;
-                }
-                Work::Agent { agent_type, skill, .. } => (agent_type.as_str(), skill.clone(), true),
-                Work::Phases { skill, .. } => (PHASES, skill.clone(), true),
-                Work::Script { skill, entry, .. } => ("script", format!("{skill}/{entry}"), true),
-                Work::Inline { .. } => ("inline", node.id.clone(), true),
-                Work::Noop => ("noop", String::new(), false),
-            };
-            let role = roles.entry(role).or_insert_with(|| role.into()).clone();
-            let record = self.add(Record::new(node.id.as_str().into(), role, &cut(&task), Some(node.phase)));
+            let record = self.node(node);
             let (is_reused, now) = (spec.reused.contains_key(&node.id), self.clock);
-            self.with(record, |record| {
-                record.speaks = speaks;
-                if is_reused {
-                    record.end(Stage::Done, now);
-                }
-            });
-            self.nodes.push(Some(record));
+            if let Some(record) = record.filter(|_| is_reused) {
+                self.with(record, |record| record.end(Stage::Done, now));
+            }
         }
     }
 
-    /// A sub-skill with phases failed: what was left of it is not done any more.
+    /// A further node of the plan; joints have no record.
+    fn node(&mut self, node: &PlanNode) -> Option<u32> {
+        let (role, task, speaks) = match &node.work {
+            Work::Gate => {
+                self.nodes.push(None);
+                return None;
+            }
+            Work::Agent { agent_type, skill, .. } => (agent_type.as_str(), skill.clone(), true),
+            Work::Phases { skill, .. } => (PHASES, skill.clone(), true),
+            Work::Script { skill, entry, .. } => ("script", format!("{skill}/{entry}"), true),
+            Work::Inline { .. } => ("inline", node.id.clone(), true),
+            Work::Session { orchestrator, .. } => (SESSION, orchestrator.name.clone(), true),
+            Work::Noop => ("noop", String::new(), false),
+        };
+        let role = match self.roles.get(role) {
+            Some(role) => role.clone(),
+            None => self.roles.entry(role.to_owned()).or_insert_with(|| role.into()).clone(),
+        };
+        let record = self.add(Record::new(node.id.as_str().into(), role, &cut(&task), Some(node.phase)));
+        self.with(record, |record| record.speaks = speaks);
+        self.nodes.push(Some(record));
+        Some(record)
+    }
+
+    /// A call adds what its skill is made of, in the place the run gives it.
+    fn called(&mut self, node: u32, id: &str, by: &Caller, skill: &str, arguments: &[String]) {
+        let session = match by {
+            // Whoever prepares has a record of its own.
+            Caller::Tool { agent, .. } => {
+                self.agents.get(*agent as usize).map(|agent| agent.node.unwrap_or(agent.record))
+            }
+            Caller::Command { session, .. } => self.node_record(*session),
+        };
+        let phase = session.and_then(|record| self.records.get(record as usize)?.phase).unwrap_or(0);
+        let first_phase = u32::try_from(self.phases.len()).unwrap_or(u32::MAX);
+        let is_next = usize::try_from(node).is_ok_and(|node| node == self.nodes.len());
+        let Some(callable) = self.skills.get(skill).filter(|_| is_next).cloned() else { return };
+        self.edges.called(session.map(|record| self.id_of(record)), id, &callable);
+        let added = callable.expand(skill, id, Standing { node, phase, first_phase });
+        self.phases.extend(added.phases.iter().map(|phase| Arc::from(phase.name.as_str())));
+        // A program says in a comment what a command is for; what it is told is the next best.
+        let mut task = match by {
+            Caller::Command { says: Some(says), .. } => Some(cut(says)),
+            Caller::Command { says: None, .. } | Caller::Tool { .. } => Some(cut(&arguments.join(" "))),
+        };
+        for node in &added.nodes {
+            let record = self.node(node);
+            // What it was asked says more than what it is.
+            if let (Some(record), Some(task)) = (record, task.take().filter(|task| !task.is_empty())) {
+                self.with(record, |record| record.task = task.as_str().into());
+            }
+        }
+    }
+
+    /// A sub-skill with phases failed, or a session has ended: what was left of it is not done any more.
     fn end_inside(&mut self, call: u32, now: i64) {
-        let call = self.nodes.get(call as usize).copied().flatten();
-        let call = call.and_then(|record| self.records.get(record as usize));
-        let Some(call) = call.filter(|call| &*call.role == PHASES) else { return };
+        let Some(first) = self.nodes.get(call as usize).copied().flatten() else { return };
+        let call = self.records.get(first as usize);
+        let Some(call) = call.filter(|call| [PHASES, SESSION].contains(&&*call.role)) else { return };
         let inside = format!("{}/", call.id);
-        for at in 0..u32::try_from(self.records.len()).unwrap_or(u32::MAX) {
+        // Those inside come after whoever called them.
+        for at in first..u32::try_from(self.records.len()).unwrap_or(u32::MAX) {
             let record = self.records.get(at as usize);
             if record.is_some_and(|record| {
                 record.id.starts_with(&inside) && matches!(record.stage, Stage::Pending | Stage::Working)
@@ -215,7 +265,9 @@ impl Fold {
             EventKind::NodeCompleted { node, warnings, .. } => {
                 let stage = if warnings.is_empty() { Stage::Done } else { Stage::Concerns };
                 self.with_node(*node, |record| record.end(stage, now));
+                self.end_inside(*node, now);
             }
+            EventKind::SessionPrepared { node, .. } => self.end_inside(*node, now),
             EventKind::NodeFailed { node, then, .. } => {
                 self.with_node(*node, |record| match then {
                     AfterFailure::Inline => record.stage = Stage::Pending,
@@ -329,6 +381,9 @@ impl Fold {
                     self.all_stale();
                 }
             }
+            EventKind::SkillCalled { node, id, by, skill, arguments } => {
+                self.called(*node, id, by, skill, arguments);
+            }
             EventKind::NodeRestarted { node } => {
                 self.with_node(*node, |record| record.stage = Stage::Pending);
             }
@@ -347,6 +402,8 @@ impl Fold {
             EventKind::RunCreated { .. }
             | EventKind::RunRecovered { .. }
             | EventKind::ForeignSkipped { .. }
+            | EventKind::ProgramPlanned { .. }
+            | EventKind::ProgramRefused { .. }
             | EventKind::NodeUncertain { .. }
             | EventKind::NodeWarned { .. }
             | EventKind::NodePrinted { .. }
@@ -524,9 +581,17 @@ impl Fold {
 
     /// A question is open and nobody works meanwhile: such a run needs no living process.
     fn waits_for_a_person(&self) -> bool {
-        let at_work = |record: &Record| record.stage == Stage::Working;
-        let mut working = self.records.iter().filter(|record| at_work(record)).peekable();
-        working.peek().is_some() && working.all(|record| record.questions > 0)
+        let working: Vec<&Record> =
+            self.records.iter().filter(|record| record.stage == Stage::Working).collect();
+        let asks = |record: &&Record| record.questions > 0;
+        // Who waits for somebody that asks waits for the same person.
+        let waits = |record: &Record| {
+            working
+                .iter()
+                .filter(|record| asks(record))
+                .any(|asker| asker.id.strip_prefix(&*record.id).is_some_and(|below| below.starts_with('/')))
+        };
+        !working.is_empty() && working.iter().all(|record| asks(record) || waits(record))
     }
 
     /// Whoever is at work is still at work, though nothing was heard of it.
@@ -564,6 +629,11 @@ impl Fold {
             | EventKind::DirectiveHeld { node, .. }
             | EventKind::NodeRestarted { node }
             | EventKind::NodeUncertain { node } => self.node_record(*node),
+            EventKind::SessionPrepared { node, .. }
+            | EventKind::SkillCalled { by: Caller::Command { session: node, .. }, .. }
+            | EventKind::ProgramPlanned { session: node, .. }
+            | EventKind::ProgramRefused { session: node, .. } => self.node_record(*node),
+            EventKind::SkillCalled { by: Caller::Tool { agent, .. }, .. } => self.record_of(*agent),
             EventKind::AgentStarted { agent, .. } | EventKind::AgentQueued { agent, .. } => {
                 self.by_id.get(&agent.0).copied()
             }
@@ -612,6 +682,11 @@ impl Fold {
             | EventKind::DirectiveRefused { .. } => None,
         };
         record.filter(|record| self.records.get(*record as usize).is_some_and(|record| record.speaks))
+    }
+
+    /// Who waits for whom, as JSON.
+    pub fn dependencies(&self) -> Cow<'_, RawValue> {
+        self.edges.beside(&self.dependencies)
     }
 
     pub fn phase_of(&self, record: &Record) -> &str {

@@ -1,13 +1,51 @@
-//! Who waits for whom, without the joints of the plan: made once for a run, as JSON.
+//! Who waits for whom, without the joints of the plan: made once for a run, as JSON; what is called while it goes on stands
+//! beside it.
 
-use fugato_engine::{Plan, Work};
+use fugato_engine::{Callable, CallableWork, Plan, Work};
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// `{"agent": ["agents it waits for"]}`. Keys are sorted, values too; who waits for nobody is not a key.
 pub(super) fn dependencies(plan: &Plan) -> Box<RawValue> {
-    let edges = direct(plan).unwrap_or_else(|| with_joints(plan));
-    serde_json::value::to_raw_value(&edges).unwrap_or_default()
+    serde_json::value::to_raw_value(&edges(plan)).unwrap_or_default()
+}
+
+fn edges(plan: &Plan) -> Edges<'_> {
+    direct(plan).unwrap_or_else(|| with_joints(plan))
+}
+
+/// Edges of called skills: whoever called waits for the call, and the call for what is inside of it.
+#[derive(Debug, Default)]
+pub(super) struct Called(BTreeMap<String, BTreeSet<String>>);
+
+impl Called {
+    pub fn called(&mut self, session: Option<Arc<str>>, id: &str, skill: &Callable) {
+        if let Some(session) = session {
+            self.0.entry(session.to_string()).or_default().insert(id.to_owned());
+        }
+        let CallableWork::Phases { plan, .. } = &skill.work else { return };
+        let inside = |name: &str| format!("{id}/{name}");
+        for (name, waits) in edges(plan) {
+            self.0.entry(inside(name)).or_default().extend(waits.into_iter().map(inside));
+        }
+        let own = plan.nodes.iter().filter(|node| plan.call_of(node).is_none() && !is_joint(&node.work));
+        self.0.entry(id.to_owned()).or_default().extend(own.map(|node| inside(&node.id)));
+    }
+
+    /// Together with those of the plan.
+    pub fn beside<'p>(&self, plan: &'p RawValue) -> Cow<'p, RawValue> {
+        if self.0.is_empty() {
+            return Cow::Borrowed(plan);
+        }
+        let mut all: BTreeMap<String, BTreeSet<String>> =
+            serde_json::from_str(plan.get()).unwrap_or_default();
+        for (name, waits) in &self.0 {
+            all.entry(name.clone()).or_default().extend(waits.iter().cloned());
+        }
+        serde_json::value::to_raw_value(&all).map_or(Cow::Borrowed(plan), Cow::Owned)
+    }
 }
 
 /// A phase of a thousand agents after another such phase is a million pairs. Past this many (about a megabyte in

@@ -38,7 +38,7 @@ pub(super) fn run_json(fold: &Fold, owner: Owner) -> Vec<u8> {
         reason: reason.map(|words| words.en.as_str()),
         reason_zh: reason.map(|words| words.zh.as_str()),
         agents: Agents { fold, owner },
-        dependencies: &fold.dependencies,
+        dependencies: &fold.dependencies(),
         recent: fold.recent.iter().rev().map(|recent| Newest::of(recent, fold)).collect(),
     })
 }

@@ -1,6 +1,6 @@
 //! One sentence for each thing that happens to an agent, for the eyes of whoever reads its stream.
 
-use fugato_engine::{AfterFailure, EventKind, Purpose, Verb, Verdict};
+use fugato_engine::{AfterFailure, Caller, EventKind, Purpose, Verb, Verdict};
 use fugato_model::chat::{Answer, ToolCall};
 use fugato_model::{Words, escape_for_terminal, words};
 
@@ -157,6 +157,31 @@ pub fn of_event(kind: &EventKind, verb_of: impl Fn(u64) -> Option<Verb>) -> Opti
         EventKind::SkillUsed { name, .. } => {
             let name = cut(name);
             say("skill", words!("reads the skill {name}", "读取技能 {name}"))
+        }
+        EventKind::SkillCalled { by: Caller::Command { says: Some(says), .. }, skill, .. } => {
+            let (says, skill) = (cut(says), cut(skill));
+            say("skill_called", words!("{says} (calls the skill {skill})", "{says}（调用技能 {skill}）"))
+        }
+        EventKind::SkillCalled { skill, arguments, .. } => {
+            let (skill, arguments) = (cut(skill), cut(&arguments.join(" ")));
+            say(
+                "skill_called",
+                words!("calls the skill {skill}: {arguments}", "调用技能 {skill}：{arguments}"),
+            )
+        }
+        EventKind::SessionPrepared { entries, .. } => {
+            let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+            let (count, names) = (entries.len(), cut(&names.join(", ")));
+            say("prepared", words!("prepared, {count} entries: {names}", "准备完成，{count} 项：{names}"))
+        }
+        EventKind::ProgramPlanned { program, .. } => {
+            let program = cut(program);
+            say("planned", words!("runs this program: {program}", "执行程序：{program}"))
+        }
+        EventKind::ProgramRefused { problems, .. } => {
+            let first = problems.first()?;
+            let (en, zh) = (cut(&first.en), cut(&first.zh));
+            say("plan_refused", words!("the plan cannot be run: {en}", "计划无法执行：{zh}"))
         }
         EventKind::AgentAnnounced { announced, .. } => {
             let description = cut(&announced.description);

@@ -3,7 +3,7 @@
 
 use super::start::Started;
 use crate::agents::model_for;
-use fugato_engine::{AgentType, Executor, Plan, RunSpec, Work, built_in_types};
+use fugato_engine::{AgentType, CallableWork, Executor, Plan, RunSpec, Work, built_in_types};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -21,6 +21,13 @@ pub fn let_do(spec: &mut RunSpec, kind: AgentType) {
             agent_type.clone_from(&kind.name);
             *model = None;
         }
+    }
+    for callable in spec.skills.values_mut() {
+        let CallableWork::Agent { agent_type, model, .. } = &mut Arc::make_mut(callable).work else {
+            continue;
+        };
+        agent_type.clone_from(&kind.name);
+        *model = None;
     }
     if spec.single.is_some() {
         spec.main_type = Some(kind.name.clone());

@@ -18,6 +18,7 @@ mod import;
 mod journal;
 mod kinds;
 mod moment;
+mod orchestrators;
 #[cfg(test)]
 mod order_tests;
 mod perform;
@@ -41,6 +42,7 @@ pub(crate) use journal::encode_short;
 pub use journal::{JournalError, decode, encode, load, names_blob};
 pub use kinds::let_do;
 pub use moment::Moment;
+pub use orchestrators::{OpenLists, Orchestration, ProgramRun, plan_program};
 pub use perform::World;
 pub use recorded::RecordedRuns;
 pub use rerun::{Again, Rerun, RerunError, is_task, plan_rerun};

@@ -11,7 +11,7 @@ use crate::process::{self, ProcessLog};
 use crate::sandbox::Sandbox;
 use crate::store::Store;
 use crate::tools::{self, Kept, ToolContext, WebSettings};
-use fugato_engine::{Access, AgentState, Completion, Effect, EffectKey, Executor, Names, Purpose, Run};
+use fugato_engine::{Access, AgentState, Completion, Duty, Effect, EffectKey, Executor, Names, Purpose, Run};
 use fugato_model::chat::{Message, ToolCall, ToolSpec};
 use fugato_model::{Digest, RelPath, words};
 use serde_json::Value;
@@ -270,7 +270,10 @@ impl World {
     fn tool_specs(&self, agent: &AgentState, run: &Run) -> Specs {
         let has_skills = !run.spec.visible.is_empty();
         let access = if agent.access == Access::ReadWrite { "w" } else { "r" };
-        let key = (format!("{access} {}", agent.agent_type), agent.depth, has_skills);
+        // The tools of a session are those of its orchestrator.
+        let of_session = agent.node.filter(|_| agent.duty != Duty::Task);
+        let of_session = of_session.and_then(|node| run.orchestrator(node)).map_or("", |of| of.name.as_str());
+        let key = (format!("{access} {} {of_session}", agent.agent_type), agent.depth, has_skills);
         let mut known = self.specs.lock().unwrap_or_else(PoisonError::into_inner);
         known.entry(key).or_insert_with(|| specs::of(agent, run)).clone()
     }
@@ -355,7 +358,7 @@ impl World {
         token: CancellationToken,
         live: UnboundedSender<Notice>,
     ) -> Completion {
-        let failed = |message| Completion::ScriptFailed { message };
+        let failed = |message| Completion::ScriptFailed { message, last_line: None };
         let Ok(entry) = RelPath::parse(&script.entry) else {
             return failed(words!("the script's path is not usable", "脚本路径无法使用"));
         };
@@ -379,7 +382,10 @@ impl World {
             Err(failure) if failure.was_cut_short() => {
                 Completion::ScriptCutShort { message: failure.words() }
             }
-            Err(failure) => failed(failure.words()),
+            Err(failure) => {
+                let last_line = failure.last_line().map(str::to_owned);
+                Completion::ScriptFailed { message: failure.words(), last_line }
+            }
         }
     }
 }

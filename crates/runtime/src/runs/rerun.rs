@@ -2,6 +2,7 @@
 //! made again.
 
 use super::moment::Moment;
+use super::orchestrators::Orchestration;
 use super::start::{StartError, Started, Task, context_of, new_id, plan_run, plan_task};
 use fugato_engine::permission::Permissions;
 use fugato_engine::{AgentType, Event, EventKind, Limits, PlanNode, Rate, Run, RunSpec, Setting, results};
@@ -31,6 +32,8 @@ pub struct Rerun<'a> {
     pub types: Vec<AgentType>,
     /// The rules of now: what was allowed then need not be allowed any more.
     pub permissions: Permissions,
+    /// What sessions may use now.
+    pub orchestration: Orchestration,
 }
 
 /// A run to be made from another, and what the person should know about it.
@@ -198,6 +201,11 @@ fn started_as(old: &RunSpec, at: i64, rerun: &Rerun<'_>) -> Started {
         moment: None,
         installed: rerun.installed.clone(),
         types: rerun.types.clone(),
+        policy: None,
+        // Whom it worked for is not known any more: it may call no more than it might then.
+        only: (!old.skills.is_empty()).then(|| old.skills.keys().cloned().collect()),
+        orchestration: rerun.orchestration,
+        conversation: old.conversation.clone(),
     }
 }
 

@@ -13,7 +13,7 @@ use super::journal::{self, JournalError};
 use super::perform::{Performed, World};
 use super::washing;
 use crate::exports::Exporter;
-use crate::store::{Batch, Lease, NewRun, Owner, Reader, RunStatus, RunSummary, Store, StoreError};
+use crate::store::{Batch, Lease, NewRun, Owner, Reader, RunStatus, RunSummary, Store, StoreError, Turn};
 use fugato_engine::{
     AgentPath, Completion, Effect, EffectKey, Event, EventKind, Input, Refusal, Run, RunSpec, Used,
 };
@@ -180,9 +180,20 @@ impl Session {
     /// Creates a run. It exists, durably, when this returns; nothing has been done yet.
     pub fn create(
         store: Store,
+        spec: RunSpec,
+        world: Arc<World>,
+        watcher: Watcher,
+    ) -> Result<Self, RunError> {
+        Self::create_in(store, spec, world, watcher, None)
+    }
+
+    /// The same as the next request of a conversation; refused when another one came first.
+    pub fn create_in(
+        store: Store,
         mut spec: RunSpec,
         world: Arc<World>,
         watcher: Watcher,
+        turn: Option<&Turn>,
     ) -> Result<Self, RunError> {
         let now = super::clock::wall();
         if let Some(redactor) = store.redactor() {
@@ -202,7 +213,7 @@ impl Session {
             parent,
             events: vec![journal::encode(&created, &store)?],
         };
-        let lease = store.create_owned_run(new, &Owner::this_process())?;
+        let lease = store.create_owned_run_in(new, &Owner::this_process(), turn)?;
         let mut session = Self::new(run, store, lease, world, watcher);
         session.tell_stored(vec![created]);
         session.queue.push_back(Input::Go.into());

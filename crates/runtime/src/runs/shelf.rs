@@ -4,7 +4,7 @@
 use crate::{FileError, SkillDir};
 use fugato_model::chat::{ToolCall, ToolSpec};
 use fugato_model::{Digest, RelPath};
-use fugato_skill::policy::unrestricted;
+use fugato_skill::policy::decided;
 use fugato_skill::tools::{self, SkillFiles, ToolError};
 use fugato_skill::{Installed, Inventory};
 use serde_json::Value;
@@ -45,7 +45,7 @@ impl Shelf {
     /// the run have read before.
     pub fn call(&self, call: &ToolCall, visible: &str, pinned: &BTreeMap<String, Digest>) -> Given {
         let files = Files { read: Mutex::default() };
-        let answer = tools::call(&call.name, &call.arguments, &unrestricted(&self.visible(visible)), &files);
+        let answer = tools::call(&call.name, &call.arguments, &decided(&self.visible(visible)), &files);
         let read = files.read.into_inner().unwrap_or_else(PoisonError::into_inner);
         let used = (call.name == "skill_read").then_some(read).flatten();
         if let Some((key, digest)) = &used

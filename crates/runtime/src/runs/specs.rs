@@ -2,13 +2,18 @@
 
 use super::shelf;
 use crate::tools;
-use fugato_engine::{Access, AgentState, AgentType, Names, Run, agent_tool, send_message_tool};
+use fugato_engine::{
+    Access, AgentState, AgentType, Names, Run, agent_tool, send_message_tool, session_tools,
+};
 use fugato_model::chat::ToolSpec;
 use serde_json::json;
 use std::sync::Arc;
 
 /// Always in the same order, so that providers can keep what they have read.
 pub(super) fn of(agent: &AgentState, run: &Run) -> Arc<[ToolSpec]> {
+    if let Some(tools) = session_tools(agent, run) {
+        return tools.into();
+    }
     let mut specs = tools::specs(match agent.access {
         Access::ReadOnly => tools::Access::ReadOnly,
         Access::ReadWrite => tools::Access::ReadWrite,

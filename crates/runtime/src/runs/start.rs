@@ -2,18 +2,20 @@
 
 use super::kinds;
 use super::moment::Moment;
+use super::orchestrators::{self, Orchestration};
 use crate::{FileError, FoundSkill, Inside, Origin, ReadPhases, SkillDir, read_phases};
 use fugato_engine::permission::Permissions;
 use fugato_engine::planner::{self, SubPhases, SubSkillFacts};
 use fugato_engine::{
-    AgentType, EffectClass, Executor, GuideFacts, Limits, Plan, Rate, RunSpec, Setting, SkillPin, Work,
-    delegation_guide,
+    AgentType, Conversation, EffectClass, Executor, GuideFacts, Limits, Plan, Rate, RunSpec, Setting,
+    SkillPin, Work, delegation_guide,
 };
 use fugato_model::{Code, Diagnostic, Digest, RelPath, Words, words};
 use fugato_skill::phases::prompt;
-use fugato_skill::{Installed, Inventory, SkillText, dates, digest_bytes, read_frontmatter};
+use fugato_skill::policy::AgentPolicy;
+use fugato_skill::{Installed, Inventory, Kind, SkillText, dates, digest_bytes, read_frontmatter};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -39,6 +41,14 @@ pub struct Started {
     pub installed: Arc<Inventory>,
     /// Kinds of agents that phases may name besides the built-in ones.
     pub types: Vec<AgentType>,
+    /// The agent that orchestrators work for [default: one that may see everything].
+    pub policy: Option<AgentPolicy>,
+    /// Skills that orchestrators may call at most [default: what their lists say].
+    pub only: Option<BTreeSet<String>>,
+    /// What sessions of orchestrators may use.
+    pub orchestration: Orchestration,
+    /// The conversation that the request is a part of.
+    pub conversation: Option<Conversation>,
 }
 
 #[derive(Debug)]
@@ -58,6 +68,9 @@ pub fn plan_run(skill: &Installed, started: &Started) -> Result<(RunSpec, Vec<Di
             "`{name}` is internal: only another skill can start it",
             "`{name}` 是内部技能：只能由其他技能启动"
         )));
+    }
+    if skill.head.kind == Kind::Orchestrator {
+        return orchestrators::plan(skill, started);
     }
     let dir = SkillDir::open(&skill.dir).map_err(StartError::File)?;
     let file = RelPath::parse(&skill.file).map_err(|error| StartError::Internal(error.words()))?;
@@ -180,7 +193,7 @@ pub(super) fn context_of(started: &Started, moment: &Moment) -> BTreeMap<String,
 }
 
 /// All levels together have a limit, too.
-fn too_large(limit: planner::TooLarge, path: &str) -> Diagnostic {
+pub(super) fn too_large(limit: planner::TooLarge, path: &str) -> Diagnostic {
     let planner::TooLarge { limit, of } = limit;
     let (en, zh) = match of {
         planner::Counted::Phases => ("phases", "阶段"),
@@ -196,7 +209,7 @@ fn too_large(limit: planner::TooLarge, path: &str) -> Diagnostic {
 
 /// How a sub-skill's directory is found from the run's own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Way {
+pub(super) enum Way {
     /// Every skill on the way is a part of the one before.
     Beneath,
     Elsewhere,
@@ -204,7 +217,7 @@ enum Way {
 
 /// What the planner must know of everything these phases name, level by level. Each skill is looked at once for each way
 /// it can be found, however often it is named.
-fn parts(
+pub(super) fn parts(
     read: &ReadPhases,
     way: Way,
     known: &mut HashMap<(*const ReadPhases, Way), Arc<SubPhases>>,
@@ -230,8 +243,30 @@ fn parts(
 }
 
 fn facts(sub: &FoundSkill, way: Way) -> SubSkillFacts {
-    let reading_text = SkillText { dir_name: "", path: sub.file.as_str(), bytes: sub.text.as_bytes() };
-    let metadata = read_frontmatter(reading_text).ok();
+    let Metadata { entry, class } = metadata(&sub.text, &sub.file);
+    // A part is found again through the skill it belongs to, wherever that is then; a path that names the file itself is
+    // no directory to start from.
+    let own_dir = sub.origin == Origin::Installed || sub.names_a_file || way == Way::Elsewhere;
+    SubSkillFacts {
+        instructions: prompt::body(&sub.text).trim().to_owned(),
+        dir: own_dir.then(|| sub.dir.display().to_string()),
+        entry,
+        class,
+        phases: None,
+    }
+}
+
+/// What a skill says of the program it is.
+pub(super) struct Metadata {
+    /// `fugato-run`.
+    pub entry: Option<String>,
+    /// `fugato-effect`.
+    pub class: Option<EffectClass>,
+}
+
+pub(super) fn metadata(text: &str, file: &RelPath) -> Metadata {
+    let text = SkillText { dir_name: "", path: file.as_str(), bytes: text.as_bytes() };
+    let metadata = read_frontmatter(text).ok();
     let field = |key: &str| {
         let node = metadata.as_ref()?.get("metadata")?.get(key)?;
         node.as_str().map(str::to_owned)
@@ -241,20 +276,11 @@ fn facts(sub: &FoundSkill, way: Way) -> SubSkillFacts {
         Some("idempotent") => Some(EffectClass::Idempotent),
         _ => None,
     };
-    // A part is found again through the skill it belongs to, wherever that is then; a path that names the file itself is
-    // no directory to start from.
-    let own_dir = sub.origin == Origin::Installed || sub.names_a_file || way == Way::Elsewhere;
-    SubSkillFacts {
-        instructions: prompt::body(&sub.text).trim().to_owned(),
-        dir: own_dir.then(|| sub.dir.display().to_string()),
-        entry: field("fugato-run"),
-        class,
-        phases: None,
-    }
+    Metadata { entry: field("fugato-run"), class }
 }
 
 /// What every script of the plan contains now: it is run as that, or not at all.
-fn script_digests(root: &Path, plan: &Plan) -> BTreeMap<String, Digest> {
+pub(super) fn script_digests(root: &Path, plan: &Plan) -> BTreeMap<String, Digest> {
     let scripts = plan.nodes.iter().filter_map(|node| match &node.work {
         Work::Script { skill, dir, entry, .. } => {
             let dir = dir.as_ref().map_or_else(|| root.join(skill), PathBuf::from);
@@ -271,7 +297,7 @@ pub(super) fn digest_of(dir: &Path, file: &RelPath) -> Option<Digest> {
     Some(digest_bytes(&bytes))
 }
 
-fn title(name: &str, arguments: &str) -> String {
+pub(super) fn title(name: &str, arguments: &str) -> String {
     let arguments: String = arguments.chars().take(60).collect();
     format!("{name} {arguments}").trim().to_owned()
 }

@@ -77,9 +77,11 @@ fn completion(redactor: &Redactor, completion: &mut Completion) {
         Completion::ModelFailed { message, .. } => text(redactor, message),
         Completion::Tool { content, .. } => text(redactor, content),
         Completion::Script { stdout } => text(redactor, stdout),
-        Completion::ScriptFailed { message } | Completion::ScriptCutShort { message } => {
+        Completion::ScriptFailed { message, last_line } => {
             words(redactor, message);
+            last_line.iter_mut().for_each(|line| text(redactor, line));
         }
+        Completion::ScriptCutShort { message } => words(redactor, message),
         _ => {}
     }
 }
@@ -162,7 +164,7 @@ mod tests {
             Completion::ModelFailed { fault, message: said() },
             Completion::Tool { content: said(), is_error: false, used: None },
             Completion::Script { stdout: said() },
-            Completion::ScriptFailed { message: Words { en: said(), zh: said() } },
+            Completion::ScriptFailed { message: Words { en: said(), zh: said() }, last_line: Some(said()) },
         ];
         let key = fugato_engine::EffectKey::Model { agent: 0, step: 1 };
         let completed = completions.map(|completion| Input::Completed { key, completion });

@@ -45,6 +45,9 @@ pub enum StoreError {
     Archive { line: u64, detail: Words },
     #[error("run `{run}` is one of agents outside")]
     Outside { run: String },
+    /// Somebody else spoke in the conversation first.
+    #[error("conversation `{conversation}` went on with another request")]
+    Overtaken { conversation: String, by: Option<String> },
     #[error("the store is closed")]
     Closed,
 }
@@ -85,7 +88,7 @@ impl StoreError {
             Self::Damaged { .. } => Code::F0703,
             Self::DiskFull { .. } => Code::F0704,
             Self::Held { .. } | Self::Outside { .. } => Code::F0705,
-            Self::Fenced { .. } | Self::Conflict { .. } => Code::F0706,
+            Self::Fenced { .. } | Self::Conflict { .. } | Self::Overtaken { .. } => Code::F0706,
             Self::UnknownRun { .. } | Self::RunExists { .. } | Self::InvalidId { .. } => Code::F0707,
             Self::LostBlob { .. } => Code::F0709,
             Self::Busy { .. } | Self::Closed => Code::F0710,
@@ -101,6 +104,7 @@ impl StoreError {
             | Self::Fenced { .. }
             | Self::Conflict { .. }
             | Self::RunExists { .. }
+            | Self::Overtaken { .. }
             | Self::Outside { .. } => Exit::Conflict,
             Self::ReadOnly { .. } | Self::Newer { .. } | Self::Older { .. } => Exit::Refused,
             Self::InvalidId { .. } => Exit::Usage,
@@ -149,6 +153,14 @@ impl StoreError {
                 "the agents of run `{run}` are processes of other programs, which continue it themselves",
                 "运行 `{run}` 的代理是其他程序的进程，由那些程序自行继续"
             ),
+            Self::Overtaken { conversation, by } => {
+                let conversation = escape_for_terminal(conversation);
+                let by = by.as_deref().unwrap_or("-");
+                words!(
+                    "somebody else spoke in the conversation `{conversation}` first (run `{by}`)",
+                    "会话 `{conversation}` 中已有别人先发言（运行 `{by}`）"
+                )
+            }
             Self::Closed => words!("the store is closed", "存储已关闭"),
             about_a_file => about_a_file.file_words(),
         }

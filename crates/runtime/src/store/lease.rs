@@ -3,7 +3,7 @@
 
 use super::process::{self, Seen, this_machine};
 use super::row::{Millis, NewRun};
-use super::{Store, StoreError, group};
+use super::{Store, StoreError, Turn, conversation, group};
 use fugato_model::{Words, escape_for_terminal, words};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 use std::collections::BTreeSet;
@@ -202,12 +202,18 @@ pub(super) fn acquire(store: &Store, run: &str, owner: &Owner) -> Result<Lease, 
 }
 
 /// A new run and its lease, in one transaction: one wait for the disk instead of two, and never a run without an owner.
-pub(super) fn create(store: &Store, new: NewRun, owner: &Owner) -> Result<Lease, StoreError> {
+pub(super) fn create(
+    store: &Store,
+    new: NewRun,
+    owner: &Owner,
+    turn: Option<Turn>,
+) -> Result<Lease, StoreError> {
     let (run, owner) = (new.id.clone(), owner.clone());
     let (claim, asker) = stake(store, &run, &owner);
     let epoch = store
         .change(move |connection, place| {
             group::create(connection, place, &new)?;
+            turn.iter().try_for_each(|turn| conversation::enter(connection, place, &new.id, turn))?;
             take(connection, place, &new.id, &owner, asker)
         })
         .wait()?;

@@ -10,6 +10,7 @@ mod archive;
 mod blobs;
 mod chunk;
 mod command;
+mod conversation;
 mod error;
 mod events;
 pub mod faults;
@@ -31,6 +32,7 @@ mod writer;
 pub use archive::{ExportError, Imported, Part, export_run, import_run, read_archive};
 pub(crate) use command::Imported as ImportedCommand;
 pub use command::Waiting;
+pub use conversation::{ConversationRow, Turn};
 pub use error::StoreError;
 pub use events::Events;
 pub use lease::{Lease, LeaseRow, Owner};
@@ -131,11 +133,21 @@ impl Store {
     }
 
     /// The same, and the caller owns the run from its first moment.
-    pub fn create_owned_run(&self, mut new: NewRun, owner: &Owner) -> Result<Lease, StoreError> {
+    pub fn create_owned_run(&self, new: NewRun, owner: &Owner) -> Result<Lease, StoreError> {
+        self.create_owned_run_in(new, owner, None)
+    }
+
+    /// The same as the next request of a conversation; refused when another one came first.
+    pub fn create_owned_run_in(
+        &self,
+        mut new: NewRun,
+        owner: &Owner,
+        turn: Option<&Turn>,
+    ) -> Result<Lease, StoreError> {
         if let Some(redactor) = self.redactor() {
             redactor.clean_new(&mut new);
         }
-        lease::create(self, new, owner)
+        lease::create(self, new, owner, turn.cloned())
     }
 
     /// Stores content under its digest (of what is stored, should a secret have been removed). Durable on return.

@@ -141,7 +141,7 @@ impl Reader {
         }
     }
 
-    fn exact(&self, id: &str) -> Result<Option<RunRow>, StoreError> {
+    pub(super) fn exact(&self, id: &str) -> Result<Option<RunRow>, StoreError> {
         let query = format!("SELECT {RUN_COLUMNS}, {LEASE_COLUMNS} FROM runs WHERE id = ?1");
         let row = || self.connection.prepare_cached(&query)?.query_row([id], read_run).optional();
         row().map_err(|error| self.sql(&error))

@@ -82,6 +82,12 @@ pub const MIGRATIONS: &[&str] = &[
         PRIMARY KEY (run, file)
     ) WITHOUT ROWID;
 ",
+    // Requests to orchestrators: each a run, found by the conversation it belongs to.
+    "
+    ALTER TABLE runs ADD COLUMN conversation TEXT;
+    ALTER TABLE runs ADD COLUMN orchestrator TEXT;
+    CREATE INDEX runs_by_conversation ON runs (conversation, orchestrator, no) WHERE conversation IS NOT NULL;
+",
 ];
 
 /// How long a writer waits for another process to finish its transaction.

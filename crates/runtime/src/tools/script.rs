@@ -69,6 +69,14 @@ impl ScriptFailure {
         }
     }
 
+    /// What it said at last, if it failed by itself.
+    pub fn last_line(&self) -> Option<&str> {
+        match self {
+            Self::Failed { last_line, .. } => last_line.as_deref(),
+            _ => None,
+        }
+    }
+
     pub fn words(&self) -> Words {
         match self {
             Self::Entry(words) | Self::CouldNotStart(words) => words.clone(),

@@ -5,8 +5,15 @@ use super::report::Report;
 use super::sections::Section;
 use super::{Allowed, Session};
 use crate::place::Place;
-use crate::sop::{Program, SopError};
+use crate::sop::{INPUT, Program, SopError};
 use fugato_model::{Code, Severity, words};
+
+/// Does a preparation give the program variables?
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Prepared {
+    Yes,
+    No,
+}
 
 /// Reads and checks the program of a `## SOP` section.
 pub(super) fn read(
@@ -14,6 +21,7 @@ pub(super) fn read(
     section: &Section<'_>,
     session: Session,
     allowed: &Allowed,
+    prepared: Prepared,
     report: &mut Report<'_>,
 ) -> Option<Program> {
     if session == Session::Loop {
@@ -25,7 +33,9 @@ pub(super) fn read(
         report.error(Code::F1206, section.heading, message, hint);
     }
     let part = program_place(source, section, report)?;
-    let program = match Program::parse_inside(source, part) {
+    // What preparation will find out has names that nobody knows yet.
+    let given = |name: &str| (name == INPUT || prepared == Prepared::Yes).then(|| "".into());
+    let program = match Program::parse_inside(source, part, &given) {
         Ok(program) => program,
         Err(errors) => {
             tell(&errors, report);

@@ -3,6 +3,7 @@
 //! Reads the whole descriptor, with all problems and their lines. Knows no files and no other skills; what is wrong only
 //! because of what is installed is [`lint`]'s, and what runs is the engine's.
 
+mod admit;
 mod fixed;
 mod lint;
 mod lists;
@@ -13,6 +14,7 @@ mod session;
 #[cfg(test)]
 mod tests;
 
+pub use admit::{Admitted, admit};
 pub use lint::{CallCycle, lint, lint_text, refuse_cycle};
 pub(crate) use markdown::lines_outside_code;
 
@@ -204,6 +206,8 @@ fn finish(
     description(&outline, &mut head, &mut report);
     outline.check(&mut report);
     let skill = sections_of(&outline, source, &head, &mut report);
+    head.owns =
+        skill.iter().flat_map(|skill| skill.allowed.names()).map(|listed| listed.name.clone()).collect();
     let diagnostics = report.finish();
     let usable =
         head.name.is_some() && !head.description.is_empty() && !diagnostics.iter().any(Diagnostic::is_error);
@@ -286,8 +290,11 @@ fn sections_of(
     };
     let session =
         outline.get(Field::Session).map(|section| session::read(source, section, report)).unwrap_or_default();
-    let program =
-        outline.get(Field::Sop).and_then(|section| fixed::read(source, section, session, &allowed, report));
+    let prepared =
+        if text(Field::Preparation).is_empty() { fixed::Prepared::No } else { fixed::Prepared::Yes };
+    let program = outline
+        .get(Field::Sop)
+        .and_then(|section| fixed::read(source, section, session, &allowed, prepared, report));
     Some(OrchestratorSkill {
         name: own?.clone(),
         description: head.description.clone(),

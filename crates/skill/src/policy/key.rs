@@ -57,6 +57,8 @@ fn installed(hasher: &mut Sha256, skill: &Installed) {
     text(hasher, &skill.head.description);
     skill.head.tags.iter().for_each(|tag| text(hasher, tag));
     let head = &skill.head;
+    number(hasher, head.owns.len());
+    head.owns.iter().for_each(|name| text(hasher, name));
     let flags = [skill.usable, head.internal, head.model_hidden, skill.digest.is_some()];
     hasher.update(flags.map(u8::from));
     if let Some(digest) = &skill.digest {

@@ -2,6 +2,7 @@
 //!
 //! Must not know files, models or time: profile and inventory in, answer out.
 
+mod agent_policy;
 mod diff;
 pub mod edit;
 mod key;
@@ -10,10 +11,11 @@ mod resolve;
 mod rule;
 mod why;
 
+pub use agent_policy::AgentPolicy;
 pub use diff::{AgentChange, Change, diff};
 pub(crate) use key::stamp_of;
 pub use lint::lint;
-pub use resolve::{Resolution, TraceLine, resolve, unrestricted};
+pub use resolve::{Resolution, TraceLine, decided, resolve, unrestricted};
 pub use why::{By, Level, Why};
 
 #[cfg(test)]

@@ -36,6 +36,7 @@ pub fn resolve<'a>(
         denied: HashMap::new(),
         deny_all: None,
         replaced: HashMap::new(),
+        surface: Surface::Agents,
     };
     if resolution.state == State::Open {
         resolution.grant_all_levels();
@@ -75,7 +76,20 @@ pub fn unrestricted(inventory: &Inventory) -> Resolution<'_> {
         denied: HashMap::new(),
         deny_all: None,
         replaced: HashMap::new(),
+        surface: Surface::Agents,
     }
+}
+
+/// What an agent sees when it was decided before: exactly the skills of this inventory, each as if named.
+pub fn decided(inventory: &Inventory) -> Resolution<'_> {
+    let mut resolution = unrestricted(inventory);
+    resolution.star = None;
+    let effective = inventory.all().iter().filter(|skill| skill.usable && !inventory.is_shadowed(skill));
+    for (index, name) in effective.filter_map(|skill| skill.head.name.as_ref()).enumerate() {
+        resolution.granted.push(name);
+        resolution.by_name.insert(name.as_str(), (Level::Mode, index));
+    }
+    resolution
 }
 
 /// What one agent may see. Cheap to make, lazy to iterate.
@@ -94,6 +108,14 @@ pub struct Resolution<'a> {
     deny_all: Option<(Level, usize)>,
     /// The mode's names, when the agent's own list replaces them: for the reason only.
     replaced: HashMap<&'a str, usize>,
+    surface: Surface,
+}
+
+/// Who asks. Skills that orchestrators own are not on the surface of agents, and are on that of orchestrators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Surface {
+    Agents,
+    Orchestrators,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,6 +201,25 @@ impl<'a> Resolution<'a> {
         }
     }
 
+    /// The same policy for an orchestrator that works for this agent: it may call what orchestrators own.
+    #[must_use]
+    pub fn for_orchestrators(mut self) -> Self {
+        self.surface = Surface::Orchestrators;
+        self
+    }
+
+    /// May an orchestrator that names this skill call it? As [`Resolution::can_read`], and `*` also grants what is internal:
+    /// that is for other skills to start.
+    pub fn can_call(&self, name: &str) -> Option<&'a Installed> {
+        let is_granted = self.by_name.contains_key(name) || self.star.is_some();
+        if self.is_denied(name) || !is_granted { None } else { self.inventory.get(name) }
+    }
+
+    /// Does `*` leave this skill to its orchestrators?
+    fn is_owned(&self, name: &str) -> bool {
+        self.surface == Surface::Agents && self.inventory.owners(name).next().is_some()
+    }
+
     fn is_denied(&self, name: &str) -> bool {
         self.deny_all.is_some() || self.denied.contains_key(name)
     }
@@ -199,11 +240,17 @@ impl<'a> Resolution<'a> {
             .filter(|name| !self.is_denied(name.as_str()))
             .filter_map(|name| self.inventory.get(name.as_str()));
         let star = self.star.is_some() && self.deny_all.is_none();
-        let added = star.then(|| self.inventory.listed()).into_iter().flatten().filter(|skill| {
+        let added = star.then(|| self.starred()).into_iter().flatten().filter(|skill| {
             name_of(skill)
                 .is_some_and(|name| !self.by_name.contains_key(name) && !self.denied.contains_key(name))
         });
         named.chain(added)
+    }
+
+    /// What `*` means to whoever asks.
+    fn starred(&self) -> impl Iterator<Item = &'a Installed> + use<'a> {
+        let owned = (self.surface == Surface::Orchestrators).then(|| self.inventory.owned());
+        self.inventory.listed().chain(owned.into_iter().flatten())
     }
 
     /// What a catalog shows: the visible skills that are not internal or hidden from models.
@@ -218,7 +265,7 @@ impl<'a> Resolution<'a> {
         }
         let skill = self.inventory.get(name)?;
         let by_name = self.by_name.contains_key(name);
-        let by_star = self.star.is_some() && !skill.head.is_unlisted();
+        let by_star = self.star.is_some() && !skill.head.is_unlisted() && !self.is_owned(name);
         (by_name || by_star).then_some(skill)
     }
 
@@ -236,14 +283,14 @@ impl<'a> Resolution<'a> {
         let by_star =
             |skill: &&Installed| name_of(skill).is_some_and(|name| !self.by_name.contains_key(name));
         if self.deny_all.is_some() {
-            denied
-                .extend(self.inventory.listed().filter(by_star).filter_map(|skill| skill.head.name.clone()));
+            denied.extend(self.starred().filter(by_star).filter_map(|skill| skill.head.name.clone()));
             return denied;
         }
         let blocks = self.mode_block.into_iter().chain(self.agent.skills.as_ref());
         let mut seen = HashSet::new();
         for name in blocks.flat_map(|block| &block.deny).filter_map(|listed| listed.entry.name()) {
-            let skill = self.inventory.get(name.as_str()).filter(|skill| !skill.head.is_unlisted());
+            let is_starred = |skill: &&Installed| !skill.head.is_unlisted() && !self.is_owned(name.as_str());
+            let skill = self.inventory.get(name.as_str()).filter(is_starred);
             if skill.as_ref().is_some_and(by_star) && seen.insert(name.as_str()) {
                 denied.push(name.clone());
             }
@@ -295,6 +342,9 @@ impl<'a> Resolution<'a> {
             (_, Some((Level::Mode, index)), _) => Why::GrantedByMode { index },
             (_, Some((Level::Agent, index)), _) => Why::GrantedByAgent { index },
             (_, _, Some(_)) if skill.head.is_unlisted() => Why::Unlisted,
+            (_, _, Some(_)) if self.is_owned(name) => Why::Owned {
+                by: self.inventory.owners(name).filter_map(|owner| owner.head.name.clone()).collect(),
+            },
             (_, _, Some((level, index))) => Why::GrantedByStar { level, index },
             _ => Why::NotListed { replaced: self.replaced.get(name).copied() },
         }

@@ -7,7 +7,7 @@ use super::*;
 use crate::fixture::{broken, internal, inventory, profile, skill};
 use crate::profile::{Mode, Profile};
 use crate::{Installed, Inventory};
-use fugato_model::Code;
+use fugato_model::{Code, SkillName};
 
 fn names<'a>(skills: impl Iterator<Item = &'a Installed>) -> Vec<String> {
     skills.map(Installed::label).collect()
@@ -104,7 +104,7 @@ fn every_name_has_a_reason_with_its_pointer() {
         let why = resolution.why(name);
         assert_eq!(why.is_visible(), resolution.can_read(name).is_some());
         assert!(!why.words().en.is_empty() && !why.words().zh.is_ascii());
-        (why, resolution.pointer(&why).unwrap_or_default())
+        (why.clone(), resolution.pointer(&why).unwrap_or_default())
     };
     let at = |why, pointer: &str| (why, pointer.to_owned());
     assert_eq!(reason(&main, "a"), at(Why::GrantedByMode { index: 0 }, "/skills/visible/0"));
@@ -335,4 +335,32 @@ fn a_huge_policy_is_read_resolved_and_linted_quickly() {
     assert_eq!(resolution.trace().len(), 20_000);
     assert_eq!(lint(&profile, &installed).len(), 201);
     assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+}
+
+#[test]
+fn what_an_orchestrator_owns_leaves_the_surface_of_agents_and_stays_callable() {
+    let mut desk = skill("desk");
+    desk.head.owns = vec!["a".to_owned(), "hidden".to_owned()];
+    let installed = Inventory::new(vec![skill("a"), skill("b"), internal("hidden"), desk]);
+    let owned = Why::Owned { by: vec![SkillName::parse("desk").unwrap()] };
+    let everybody = unrestricted(&installed);
+    assert_eq!(names(everybody.visible()), ["b", "desk"]);
+    assert!(everybody.can_read("a").is_none());
+    assert_eq!(everybody.why("a"), owned);
+    assert!(owned.words().en.contains("owned by desk"));
+    let orchestrator = everybody.for_orchestrators();
+    assert_eq!(names(orchestrator.visible()), ["b", "desk", "a"]);
+    assert!(orchestrator.can_call("a").is_some() && orchestrator.can_call("hidden").is_some());
+    // Naming it gives it back, and a deny takes it from the orchestrator too.
+    let text = |block: &str| single("", &format!("\"skills\": {block}"));
+    let named = profile(&text("{\"visible\": [\"a\"]}"));
+    let resolution = resolve(&named, Mode::Single, &named.agents(Mode::Single)[0], &installed);
+    assert_eq!(names(resolution.visible()), ["a"]);
+    let denied = profile(&text("{\"visible\": [\"*\"], \"deny\": [\"a\"]}"));
+    let resolution = resolve(&denied, Mode::Single, &denied.agents(Mode::Single)[0], &installed);
+    assert!(resolution.for_orchestrators().can_call("a").is_none());
+    // What was decided is not decided again.
+    let seen = Inventory::new(installed.all().iter().filter(|skill| skill.label() != "b").cloned().collect());
+    assert_eq!(names(decided(&seen).visible()), ["a", "desk", "hidden"]);
+    assert_eq!(names(decided(&seen).catalog_entries()), ["a", "desk"]);
 }

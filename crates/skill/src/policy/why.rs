@@ -1,6 +1,6 @@
 //! Why a skill is visible to an agent or not, as a value and as a sentence.
 
-use fugato_model::{Code, Words, words};
+use fugato_model::{Code, SkillName, Words, words};
 use serde::Serialize;
 
 /// The two places a policy is written at.
@@ -31,7 +31,7 @@ pub enum By {
 }
 
 /// The reason for one name. Indexes are positions in the array as written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase", tag = "reason")]
 pub enum Why {
     GrantedByMode {
@@ -67,7 +67,11 @@ pub enum Why {
     },
     /// Internal or hidden from models: `*` does not include it.
     Unlisted,
-    /// `"none": true` or `["-"]`: this agent has no skills.
+    /// Orchestrators list it by name, and so `*` leaves it to them.
+    Owned {
+        by: Vec<SkillName>,
+    },
+    /// `"none"": true` or `["-"]`: this agent has no skills.
     Nothing,
     /// The policy has an error; nothing is given out until it is repaired. `None`: the error concerns the whole file.
     Closed {
@@ -82,7 +86,7 @@ impl Why {
 
     /// The sentence for a person.
     pub fn words(&self) -> Words {
-        match *self {
+        match self {
             Self::GrantedByMode { index } => {
                 words!("granted by the mode: visible/{index}", "由模式授予：visible/{index}")
             }
@@ -100,8 +104,8 @@ impl Why {
                 "granted because the mode has no skills block, which means every installed skill",
                 "模式没有 skills 块，即全部已安装的技能可见"
             ),
-            Self::DeniedByMode { by } => denied(Level::Mode, by),
-            Self::DeniedByAgent { by } => denied(Level::Agent, by),
+            Self::DeniedByMode { by } => denied(Level::Mode, *by),
+            Self::DeniedByAgent { by } => denied(Level::Agent, *by),
             Self::NotListed { replaced: None } => {
                 words!("installed, but no list that applies names it", "已安装，但没有生效的列表包含它")
             }
@@ -127,6 +131,13 @@ impl Why {
                 "internal or hidden from models: `*` does not include it, only its name would",
                 "内部技能或对模型隐藏：`*` 不包含它，只有写出名称才可见"
             ),
+            Self::Owned { by } => {
+                let by = by.iter().map(SkillName::as_str).collect::<Vec<_>>().join(", ");
+                words!(
+                    "owned by {by}, which calls it: `*` does not include it, only its name would",
+                    "归 {by} 所有并由其调用：`*` 不包含它，只有写出名称才可见"
+                )
+            }
             Self::Nothing => words!(
                 "the agent is given no skills (`none` or `-`)",
                 "该代理不使用任何技能（`none` 或 `-`）"

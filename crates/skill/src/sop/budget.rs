@@ -55,7 +55,7 @@ impl Halt {
 }
 
 /// What was used of a budget.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Used {
     pub commands: usize,
     pub prompt_chars: usize,

@@ -1,6 +1,7 @@
 //! What depends on what: duplicates, references to nothing, cycles, and levels. Linear in declarations and references.
 
 use super::error::{Problem, SopError};
+use super::given::{self, Given};
 use super::parse::Parsed;
 use super::program::{Argument, Declaration, Program};
 use crate::limits::REPORTED_KEYS;
@@ -11,10 +12,11 @@ use std::sync::Arc;
 /// Members of a cycle that are printed.
 const SHOWN_MEMBERS: usize = 20;
 
-pub(super) fn check(parsed: Parsed) -> (Program, Vec<SopError>) {
+pub(super) fn check(parsed: Parsed, given: Given<'_>) -> (Program, Vec<SopError>) {
     let Parsed { mut declarations, broken, mut errors } = parsed;
-    let by_name = names(&declarations, &mut errors);
+    let mut by_name = names(&declarations, &mut errors);
     let known_broken: HashSet<&str> = broken.iter().map(|name| &**name).collect();
+    given::declare(&mut declarations, &mut by_name, &known_broken, given);
     let edges = edges(&declarations, &by_name, &known_broken, &mut errors);
     let (levels, dependents, is_whole) = levels(&edges);
     if !is_whole {

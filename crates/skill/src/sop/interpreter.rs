@@ -13,7 +13,7 @@ use crate::limits::SOP_TEXT_BYTES;
 use std::sync::Arc;
 
 /// A program on its way.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Interpreter {
     pub(super) program: Program,
     budget: Budget,
@@ -29,7 +29,7 @@ pub struct Interpreter {
     halted: Option<Halt>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum State {
     Waiting,
     Ready,

@@ -8,10 +8,13 @@
 mod budget;
 mod commands;
 mod error;
+mod extract;
+mod given;
 mod graph;
 mod interpreter;
 mod lines;
 mod parse;
+mod planning;
 mod print;
 mod program;
 #[cfg(test)]
@@ -23,7 +26,10 @@ mod value;
 pub use budget::{Budget, Halt};
 pub use commands::{ASSIGN, BUILT_IN, CANNOT_COMPLETE, FINAL_ANSWER};
 pub use error::{Problem, SopError};
+pub use extract::{NoProgram, program_in};
+pub use given::{Given, INPUT, with_given};
 pub use interpreter::{Answer, Command, Interpreter, NotRunning};
+pub use planning::{Brief, Failure, Request, repair_prompt, request_prompt, retry_prompt, system_prompt};
 pub use program::{Argument, Declaration, Program};
 pub use update::{Busy, Change};
 pub use value::{Outcome, Undefined, Value};

@@ -6,7 +6,8 @@ use std::fmt::{self, Write};
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for declaration in self.declarations() {
+        // What is given is no part of the text: it is given anew each time.
+        for declaration in self.declarations().iter().filter(|declaration| !declaration.is_given()) {
             if let Some(description) = &declaration.description {
                 for line in description.split('\n') {
                     writeln!(f, "{}", format_args!("# {line}").to_string().trim_end())?;

@@ -1,6 +1,7 @@
 //! A program that parses and checks: declarations, what they depend on, and their levels.
 
 use super::error::SopError;
+use super::given::Given;
 use super::{commands, graph, parse};
 use crate::place::Place;
 use std::collections::HashMap;
@@ -25,6 +26,7 @@ pub struct Declaration {
     pub arguments: Vec<Argument>,
     /// The comment lines directly above.
     pub description: Option<Arc<str>>,
+    /// 0: it stands nowhere, its value is given.
     pub line: u32,
     /// The line with the `@`.
     pub place: Place,
@@ -44,13 +46,18 @@ pub enum Argument {
 impl Program {
     /// Reads and checks a program; otherwise all that is wrong with it, in the order of its lines.
     pub fn parse(text: &str) -> Result<Self, Vec<SopError>> {
-        Self::parse_inside(text, Place::new(0, text.len()))
+        Self::parse_given(text, &|_| None)
     }
 
-    /// As [`Program::parse`], of a program that is a part of a file: lines and places are those of the file.
-    pub fn parse_inside(file: &str, part: Place) -> Result<Self, Vec<SopError>> {
+    /// As [`Program::parse`], of a program that may refer to variables which whoever runs it gives.
+    pub fn parse_given(text: &str, given: Given<'_>) -> Result<Self, Vec<SopError>> {
+        Self::parse_inside(text, Place::new(0, text.len()), given)
+    }
+
+    /// As [`Program::parse_given`], of a program that is a part of a file: lines and places are those of the file.
+    pub fn parse_inside(file: &str, part: Place, given: Given<'_>) -> Result<Self, Vec<SopError>> {
         let parsed = parse::parse(file, part);
-        let (program, mut errors) = graph::check(parsed);
+        let (program, mut errors) = graph::check(parsed, given);
         if errors.is_empty() {
             return Ok(program);
         }
@@ -110,6 +117,11 @@ impl Program {
 }
 
 impl Declaration {
+    /// Nobody wrote it: its value comes from whoever runs the program.
+    pub const fn is_given(&self) -> bool {
+        self.line == 0
+    }
+
     /// Does the same: where it stands and what is said about it do not matter.
     pub fn is_same_work(&self, other: &Self) -> bool {
         self.name == other.name && self.command == other.command && self.arguments == other.arguments

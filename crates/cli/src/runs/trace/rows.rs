@@ -1,6 +1,6 @@
 //! From the log to bars: when each node worked, waited or stood still, and the calls inside. Pure, one pass.
 
-use fugato_engine::{AfterFailure, Asked, Event, EventKind, Run, Verdict};
+use fugato_engine::{AfterFailure, Asked, Caller, Event, EventKind, Run, Verdict};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -205,6 +205,9 @@ impl Tracer {
             EventKind::ModelFailed { agent, step, .. } => self.called((*agent, *step, None), true),
             EventKind::ToolRequested { agent, step, index, call, .. } => {
                 self.call((*agent, *step, Some(*index)), StepKind::Tool, call.name.clone());
+            }
+            EventKind::SkillCalled { by: Caller::Tool { agent, step, index }, skill, .. } => {
+                self.call((*agent, *step, Some(*index)), StepKind::Tool, skill.clone());
             }
             EventKind::ToolCompleted { agent, step, index, is_error, .. } => {
                 self.called((*agent, *step, Some(*index)), *is_error);

@@ -19,10 +19,12 @@ pub fn lines(model: &Model) -> Vec<Line> {
         return Vec::new();
     };
     let mut lines = Vec::new();
-    if !run.spec.plan.phases.is_empty() {
+    // An orchestrator has no plan of its own: what it calls is a tree.
+    let is_called = !run.spec.skills.is_empty();
+    if !run.spec.plan.phases.is_empty() && !is_called {
         lines.extend(plan(model, watched, run));
     }
-    if watched.roster.rows.iter().any(|row| row.node.is_none()) {
+    if is_called || watched.roster.rows.iter().any(|row| row.node.is_none()) {
         if !lines.is_empty() {
             lines.push(Vec::new());
         }

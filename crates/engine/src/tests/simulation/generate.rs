@@ -43,7 +43,13 @@ impl Dice {
 pub fn spec(dice: &mut Dice) -> RunSpec {
     let single = dice.one_in(4);
     let types = if single && !dice.one_in(4) { types() } else { BTreeMap::new() };
-    let plan = if single { Plan::default() } else { plan(dice) };
+    let is_session = !single && dice.one_in(3);
+    let skills = if is_session || dice.one_in(2) { skills(dice) } else { BTreeMap::new() };
+    let plan = match (single, is_session) {
+        (true, _) => Plan::default(),
+        (false, true) => Plan::of_session(Arc::new(orchestrator("desk", dice))),
+        (false, false) => plan(dice, !skills.is_empty()),
+    };
     let limits = Limits {
         concurrent: 1 + u32::try_from(dice.below(4)).unwrap(),
         steps: 2 + u32::try_from(dice.below(6)).unwrap(),
@@ -60,12 +66,70 @@ pub fn spec(dice: &mut Dice) -> RunSpec {
         plan,
         single: single.then(|| "Do it.".to_owned()),
         types,
+        skills,
         context: BTreeMap::from([("ARGUMENTS".to_owned(), json!("today"))]),
         limits,
         model: "script:x".into(),
         ..RunSpec::default()
     }
 }
+
+/// Skills that sessions call: an agent, a program, phases, and orchestrators that call each other.
+fn skills(dice: &mut Dice) -> BTreeMap<String, Arc<Callable>> {
+    let (agent_type, access) = ("explore".to_owned(), *dice.pick(&[Access::ReadOnly, Access::ReadWrite]));
+    let (instructions, model, schema) = ("do".to_owned(), None, None);
+    let class = *dice.pick(&[EffectClass::Read, EffectClass::Once]);
+    let phases = CallableWork::Phases {
+        agent_type: agent_type.clone(),
+        access,
+        plan: plan(dice, false),
+        schema: None,
+        nulls: Vec::new(),
+    };
+    let all = [
+        ("alpha", CallableWork::Agent { agent_type, access, instructions, model, schema }),
+        ("beta", CallableWork::Script { dir: "/b".into(), entry: "main.sh".into(), class }),
+        ("gamma", phases),
+        ("delta", CallableWork::Session { orchestrator: Arc::new(orchestrator("delta", dice)) }),
+        ("desk", CallableWork::Session { orchestrator: Arc::new(orchestrator("desk", dice)) }),
+    ];
+    let callable = |work| Arc::new(Callable { description: "d".into(), work });
+    all.into_iter().map(|(name, work)| (name.to_owned(), callable(work))).collect()
+}
+
+fn orchestrator(name: &str, dice: &mut Dice) -> Orchestrator {
+    let some = |dice: &mut Dice| -> Vec<String> {
+        let chosen = SKILLS.iter().filter(|_| !dice.one_in(4));
+        chosen.map(|name| (*name).to_owned()).collect()
+    };
+    Orchestrator {
+        name: name.into(),
+        description: "d".into(),
+        instructions: "i".into(),
+        session: match dice.below(6) {
+            0 => SessionKind::Sop {
+                fixed: Some(dice.pick(&PROGRAMS).to_string()),
+                budget: SopBudget::default(),
+            },
+            1 => SessionKind::Sop { fixed: None, budget: SopBudget::default() },
+            _ => SessionKind::Loop { steps: 1 + u32::try_from(dice.below(5)).unwrap() },
+        },
+        allowed: some(dice),
+        preparation: dice.one_in(3).then(|| Preparation { instructions: "find".into(), allowed: some(dice) }),
+        model: None,
+    }
+}
+
+/// Programs that can be run, that call in a circle, that fail, and one that is none.
+const PROGRAMS: [&str; 5] = [
+    "@a alpha one\n@b beta $a\n@c beta two\n@d final_answer $b $c\n",
+    "@a gamma $input\n@b delta $a\n@c desk x\n",
+    "@a beta x\n@b cannot_complete $a\n",
+    "@a alpha x\n@b alpha y\n@c alpha z\n@d beta $a $b $c\n",
+    "@a nobody x\n@b $b\n",
+];
+
+const SKILLS: [&str; 5] = ["alpha", "beta", "gamma", "delta", "desk"];
 
 /// Kinds of agents: with everything, with little, and a person.
 fn types() -> BTreeMap<String, Arc<AgentType>> {
@@ -79,13 +143,13 @@ fn types() -> BTreeMap<String, Arc<AgentType>> {
 }
 
 /// A graph, some of whose nodes are graphs.
-fn plan(dice: &mut Dice) -> Plan {
+fn plan(dice: &mut Dice, has_sessions: bool) -> Plan {
     let mut plan = Plan::default();
-    level(&mut plan, None, dice);
+    level(&mut plan, None, dice, has_sessions);
     let mut at = 0;
     while at < plan.nodes.len() {
         if matches!(plan.nodes[at].work, Work::Phases { .. }) {
-            level(&mut plan, Some(u32::try_from(at).unwrap()), dice);
+            level(&mut plan, Some(u32::try_from(at).unwrap()), dice, has_sessions);
         }
         at += 1;
     }
@@ -94,7 +158,7 @@ fn plan(dice: &mut Dice) -> Plan {
 }
 
 /// Nodes of one level: two phases at most, because the last one gives a sub-skill's result.
-fn level(plan: &mut Plan, within: Option<u32>, dice: &mut Dice) {
+fn level(plan: &mut Plan, within: Option<u32>, dice: &mut Dice, has_sessions: bool) {
     let first_phase = u32::try_from(plan.phases.len()).unwrap();
     let prefix = within.map_or(String::new(), |call| format!("{}/", plan.nodes[call as usize].id));
     let phases = 1 + u32::try_from(dice.below(2)).unwrap();
@@ -114,7 +178,11 @@ fn level(plan: &mut Plan, within: Option<u32>, dice: &mut Dice) {
         }
         after.sort_unstable();
         after.dedup();
-        let work = if depth < 3 && nodes.len() < 40 && dice.one_in(6) { call(dice) } else { work(dice) };
+        let work = match depth < 3 && nodes.len() < 40 && dice.one_in(6) {
+            true if has_sessions && dice.one_in(2) => session(dice),
+            true => call(dice),
+            false => work(dice),
+        };
         let output = (!matches!(work, Work::Gate | Work::Noop)).then(|| format!("V{at}"));
         let known = &level;
         let requires = match known.is_empty() || !dice.one_in(6) {
@@ -153,6 +221,12 @@ fn call(dice: &mut Dice) -> Work {
     }
 }
 
+/// An orchestrator as a part of a plan.
+fn session(dice: &mut Dice) -> Work {
+    let args = fugato_skill::interpolate::Template::parse("inside {{ARGUMENTS}}", 0).unwrap();
+    Work::Session { orchestrator: Arc::new(orchestrator("desk", dice)), args }
+}
+
 fn work(dice: &mut Dice) -> Work {
     let template = |text: &str| fugato_skill::interpolate::Template::parse(text, 0).unwrap();
     match dice.below(9) {
@@ -186,9 +260,16 @@ fn work(dice: &mut Dice) -> Work {
 }
 
 /// What the world answers. In a calm world everything succeeds at the first try.
-pub fn completion(effect: &Effect, calm: bool, dice: &mut Dice) -> Completion {
+pub fn completion(effect: &Effect, run: &Run, calm: bool, dice: &mut Dice) -> Completion {
     match effect {
         Effect::CallModel { .. } if calm => says("{\"calm\": true}"),
+        Effect::CallModel { agent, .. } if duty_of(run, agent) == Duty::Plan && !dice.one_in(5) => {
+            says(&format!("```sop\n{}```", dice.pick(&PROGRAMS)))
+        }
+        Effect::CallModel { agent, .. } if duty_of(run, agent) != Duty::Task && !dice.one_in(5) => {
+            let chosen: Vec<(&str, Value)> = (0..=dice.below(3)).map(|_| skill(dice)).collect();
+            calls(&chosen)
+        }
         Effect::CallModel { agent, .. } if agent.as_str() == "main" && dice.one_in(2) => {
             let chosen: Vec<(&str, Value)> = (0..=dice.below(4)).map(|_| delegation(dice)).collect();
             calls(&chosen)
@@ -198,7 +279,7 @@ pub fn completion(effect: &Effect, calm: bool, dice: &mut Dice) -> Completion {
             Completion::Tool { content: "ok".into(), is_error: dice.one_in(5), used: None }
         }
         Effect::RunScript { .. } if !calm && dice.one_in(5) => {
-            Completion::ScriptFailed { message: words!("no", "否") }
+            Completion::ScriptFailed { message: words!("no", "否"), last_line: None }
         }
         Effect::RunScript { .. } if !calm && dice.one_in(10) => {
             Completion::ScriptCutShort { message: words!("too long", "超时") }
@@ -206,9 +287,19 @@ pub fn completion(effect: &Effect, calm: bool, dice: &mut Dice) -> Completion {
         Effect::RunScript { .. } if !calm && dice.one_in(8) => {
             Completion::Script { stdout: "{\"success\": false, \"message\": \"no\"}".into() }
         }
+        Effect::RunScript { .. } if !calm && dice.one_in(6) => {
+            Completion::Script { stdout: "{\"requiresInput\": true, \"message\": \"which?\"}".into() }
+        }
+        Effect::RunScript { .. } if !calm && dice.one_in(6) => {
+            Completion::Script { stdout: "long ".repeat(2_000) }
+        }
         Effect::RunScript { node, .. } => Completion::Script { stdout: format!("{{\"by\": \"{node}\"}}") },
         _ => Completion::Noop,
     }
+}
+
+fn duty_of(run: &Run, agent: &AgentPath) -> Duty {
+    run.agent(agent.as_str()).map_or(Duty::Task, |(_, state)| state.duty)
 }
 
 fn model(dice: &mut Dice) -> Completion {
@@ -229,13 +320,26 @@ fn model(dice: &mut Dice) -> Completion {
 }
 
 fn tool(dice: &mut Dice) -> (&'static str, Value) {
-    match dice.below(7) {
+    match dice.below(10) {
         6 => delegation(dice),
+        7..=9 => skill(dice),
         0 | 1 => ("ask_user", json!({"question": "?", "options": ["a", "b"]})),
         2 => ("Read", json!({"path": "a"})),
         3 => ("Bash", json!({"command": "date"})),
         4 => ("Write", json!({"path": "a", "content": "b"})),
         _ => ("Nothing", json!([])),
+    }
+}
+
+fn skill(dice: &mut Dice) -> (&'static str, Value) {
+    match dice.below(24) {
+        0 => ("final_answer", json!({"answer": "all of $$tool-res-1"})),
+        1 => ("final_answer", json!({"answer": "done"})),
+        2 => ("cannot_complete", json!({"reason": "no"})),
+        3 => ("submit_context", json!({"entries": {"a": "b"}})),
+        4 => (*dice.pick(&SKILLS), json!({"nothing": 1})),
+        5 => (*dice.pick(&SKILLS), json!({"prompt": "with $$tool-res-1"})),
+        _ => (*dice.pick(&SKILLS), json!({"prompt": "this"})),
     }
 }
 
@@ -268,9 +372,12 @@ fn answered(message: Message, stop: StopReason) -> Completion {
 /// What people and other programs say, sensible or not.
 pub fn input(run: &Run, dice: &mut Dice) -> Input {
     let target = |dice: &mut Dice| match (dice.below(5), run.agents.len()) {
-        (0, _) => match run.spec.plan.nodes.len() {
+        (0, _) => match run.nodes.len() {
             0 => Target::Agent(AgentPath::new("ghost")),
-            nodes => Target::Agent(AgentPath::new(&run.spec.plan.nodes[dice.below(nodes)].id)),
+            nodes => {
+                let node = u32::try_from(dice.below(nodes)).unwrap();
+                Target::Agent(AgentPath::new(&run.plan_node(node).unwrap().id))
+            }
         },
         (1 | 2, _) | (_, 0) => Target::All,
         (_, agents) => Target::Agent(run.agents[dice.below(agents)].path.clone()),

@@ -31,7 +31,7 @@ pub fn check(run: &Run, shadow: &Run, under_way: &BTreeMap<EffectKey, Effect>) {
     for (at, state) in (0u32..).zip(&run.agents).filter(|(_, state)| state.is_live()) {
         let calls = state.node.into_iter().flat_map(|node| run.callers(node));
         for call in calls {
-            let may = run.spec.plan.nodes[call as usize].access();
+            let may = run.plan_node(call).unwrap().access();
             assert!(may == Access::ReadWrite || state.access == may, "agent {at} may more than its caller");
         }
         let parent = state.parent.map(|parent| &run.agents[parent as usize]);
@@ -98,7 +98,7 @@ fn wanted_from_scratch(run: &Run) -> BTreeSet<EffectKey> {
             _ => {}
         }
     }
-    for (node, (state, plan)) in (0u32..).zip(run.nodes.iter().zip(&run.spec.plan.nodes)) {
+    for (node, (state, plan)) in (0u32..).zip(run.nodes.iter().zip(run.plan_nodes())) {
         let is_effect = matches!(plan.work, Work::Noop | Work::Script { .. }) && !state.inline;
         if state.status == NodeStatus::Running && is_effect {
             wanted.insert(EffectKey::Node { node, attempt: state.attempt });
@@ -115,10 +115,12 @@ fn slot_of(question: &Question, of: u32, at: u32) -> Option<u32> {
 }
 
 fn counters(run: &Run) {
-    let plan = &run.spec.plan;
-    let all = || (0u32..).zip(run.nodes.iter().zip(&plan.nodes));
-    let is_call =
-        |node: &NodeState, plan: &PlanNode| matches!(plan.work, Work::Phases { .. }) && !node.inline;
+    let all = || (0u32..).zip(run.nodes.iter().zip(run.plan_nodes()));
+    assert_eq!(run.nodes.len(), run.plan_nodes().count(), "every node has a state");
+    let call_of = |node: &PlanNode| run.plan_phase(node.phase).and_then(|phase| phase.within);
+    let is_call = |node: &NodeState, plan: &PlanNode| {
+        matches!(plan.work, Work::Phases { .. } | Work::Session { .. }) && !node.inline
+    };
     let at_work = all().filter(|(_, (node, plan))| {
         matches!(node.status, NodeStatus::Running | NodeStatus::Uncertain) && !is_call(node, plan)
     });
@@ -126,7 +128,7 @@ fn counters(run: &Run) {
     let has_ended = |node: &NodeState, of: &PlanNode| match node.status {
         NodeStatus::Done | NodeStatus::Null | NodeStatus::Skipped => true,
         // The call it belongs to takes note of it; of the run's own, the whole run.
-        NodeStatus::Failed => plan.call_of(of).is_some(),
+        NodeStatus::Failed => call_of(of).is_some(),
         _ => false,
     };
     let unended = all().filter(|(_, (node, plan))| !has_ended(node, plan));
@@ -139,15 +141,52 @@ fn counters(run: &Run) {
     let ready_inline: BTreeSet<u32> = run.ready_inline.iter().map(|(_, node)| *node).collect();
     assert_eq!((&run.ready, &ready_inline), (&ready(false), &ready(true)), "ready nodes");
     for (at, (node, of)) in all().filter(|_| run.ended.is_none()) {
-        let Some(call) = plan.call_of(of) else { continue };
+        let Some(call) = call_of(of) else { continue };
         // Inside of a call that has not begun or has ended nobody works; what ended in one that works is over.
         let works =
             run.nodes[call as usize].status == NodeStatus::Running && !run.nodes[call as usize].inline;
         let moves = matches!(node.status, NodeStatus::Ready | NodeStatus::Running | NodeStatus::Uncertain);
         assert!(works || !moves, "{at} is {:?} and its call is not at work", node.status);
-        assert!(!works || node.status != NodeStatus::Skipped, "{at} is skipped while its call works");
+        // What preparation had called and not waited for is skipped, and so is what an attempt before had.
+        let is_session = run.orchestrator(call).is_some();
+        let is_skipped = node.status == NodeStatus::Skipped && !is_session;
+        assert!(!works || !is_skipped, "{at} is skipped while its call works");
     }
+    sessions(run);
     assert!(run.agents.iter().all(|agent| agent.step >= agent.task_began_at));
+}
+
+/// Whoever leads a session works, waits, or has something to decide; and nobody waits for what has ended.
+fn sessions(run: &Run) {
+    if run.ended.is_some() {
+        return;
+    }
+    assert!(run.returned.is_empty(), "somebody has not been told: {:?}", run.returned);
+    let leads = |agent: &AgentState, node: u32| agent.node == Some(node) && agent.is_live();
+    for (node, state) in (0u32..).zip(&run.nodes).filter(|(node, _)| run.orchestrator(*node).is_some()) {
+        let is_led = run.agents.iter().any(|agent| leads(agent, node));
+        let is_at_work = state.status == NodeStatus::Running;
+        let waits = |member: &u32| {
+            let status = run.nodes[*member as usize].status;
+            matches!(status, NodeStatus::Ready | NodeStatus::Running | NodeStatus::Uncertain)
+        };
+        let members = run.called_by(node).and_then(|scope| run.scope(scope)).map(|scope| &scope.members);
+        let is_waiting = members.is_some_and(|members| members.iter().any(waits));
+        let moves = is_led || is_waiting || run.due.contains(&node);
+        assert!(!is_at_work || moves, "session {node} stands still");
+        assert!(is_at_work || (!is_led && !run.due.contains(&node)), "session {node} is over and goes on");
+    }
+    for (agent, state) in (0u32..).zip(&run.agents) {
+        let Turn::Acting { calls } = &state.turn else { continue };
+        for (index, slot) in (0u32..).zip(calls).filter(|(_, slot)| slot.result.is_none()) {
+            if slot.waits_for == WaitsFor::Skill {
+                let node = run.node_of_call(CallRef { agent, step: state.step, index });
+                let status = node.map(|node| run.nodes[node as usize].status);
+                let moves = [NodeStatus::Ready, NodeStatus::Running, NodeStatus::Uncertain];
+                assert!(status.is_some_and(|status| moves.contains(&status)), "waits for {status:?}");
+            }
+        }
+    }
 }
 
 fn node_of(run: &Run, key: EffectKey) -> Option<u32> {

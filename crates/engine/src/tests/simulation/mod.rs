@@ -128,7 +128,7 @@ impl Machine {
             }
             let key = *self.dice.pick(&keys);
             let effect = self.under_way.remove(&key).unwrap();
-            let completion = generate::completion(&effect, calm, &mut self.dice);
+            let completion = generate::completion(&effect, &self.run, calm, &mut self.dice);
             inputs.push(Input::Completed { key, completion });
         }
         if calm || !self.dice.one_in(12) {
@@ -226,6 +226,7 @@ fn every_simulated_run_keeps_its_promises_and_comes_to_an_end() {
     };
     let (mut crashes, mut events, mut outcomes) = (0, 0, BTreeMap::<String, u32>::new());
     let (mut started, mut continued) = (0, 0);
+    let (mut called, mut prepared, mut refused, mut nested, mut programs, mut commands) = (0, 0, 0, 0, 0, 0);
     let (mut inside, mut ended_calls) = (0, BTreeMap::<&str, u32>::new());
     let mut failing = Vec::new();
     for seed in seeds.clone() {
@@ -239,6 +240,14 @@ fn every_simulated_run_keeps_its_promises_and_comes_to_an_end() {
             match &event.kind {
                 EventKind::AgentStarted { delegated: Some(_), .. } => started += 1,
                 EventKind::AgentContinued { delegated: Some(_), .. } => continued += 1,
+                EventKind::ProgramPlanned { .. } => programs += 1,
+                EventKind::SkillCalled { node, by, .. } => {
+                    called += 1;
+                    commands += u32::from(matches!(by, Caller::Command { .. }));
+                    nested += u32::from(machine.run.callers(*node).nth(1).is_some());
+                }
+                EventKind::SessionPrepared { .. } => prepared += 1,
+                EventKind::ToolRefused { reason, .. } => refused += u32::from(reason.contains("circle")),
                 EventKind::NodeStarted { node, .. } => {
                     inside += u32::from(machine.run.callers(*node).next().is_some());
                 }
@@ -261,11 +270,17 @@ fn every_simulated_run_keeps_its_promises_and_comes_to_an_end() {
     let runs = seeds.end - seeds.start;
     println!(
         "{runs} runs, {events} events, {crashes} crashes, {started} + {continued} subagents, {outcomes:?}, {inside} \
-         nodes inside of sub-skills, which ended {ended_calls:?}"
+         nodes inside of sub-skills, which ended {ended_calls:?}, {called} skills called, {nested} of them by nested \
+         sessions, {commands} by {programs} programs, {refused} circles, {prepared} preparations"
     );
     assert!(failing.is_empty(), "repeat each with FUGATO_SEED=…: {failing:?}");
     if seeds.end - seeds.start >= 1_000 {
         // A simulation that never crashes, never completes or never fails proves nothing.
+        assert!(
+            called > 200 && nested > 10 && refused > 20 && prepared > 40,
+            "{called} {nested} {refused} {prepared}"
+        );
+        assert!(programs > 40 && commands > 60, "{programs} {commands}");
         assert!(started > 80 && continued > 3, "{started} + {continued} subagents");
         let ways = ["complete", "inline", "null", "abort"];
         assert!(inside > 300 && ways.iter().all(|way| ended_calls[way] > 10), "{inside} {ended_calls:?}");

@@ -1,5 +1,6 @@
 //! The files as other programs find them: exact, whatever happens to the process, the clock or the files themselves.
 
+mod called;
 mod content;
 mod damage;
 mod intake;

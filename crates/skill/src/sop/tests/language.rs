@@ -121,7 +121,7 @@ fn unknown_commands_are_told_with_the_nearest() {
 fn errors_point_into_the_file_around_the_program() {
     let file = "one\ntwo\n@a emit $b\nrest";
     let part = Place::new(8, 18);
-    let found = Program::parse_inside(file, part).unwrap_err();
+    let found = Program::parse_inside(file, part, &|_| None).unwrap_err();
     assert_eq!((found[0].line, found[0].place), (3, part));
     let diagnostic = found[0].diagnostic("x.md", file);
     assert_eq!(diagnostic.span.unwrap().line, 3);

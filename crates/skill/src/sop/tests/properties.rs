@@ -165,7 +165,7 @@ proptest! {
         let file = format!("{before}{text}\nafter");
         let part = crate::Place::new(before.len(), before.len() + text.len());
         let lines = text.matches('\n').count() + before.matches('\n').count() + 1;
-        match Program::parse_inside(&file, part) {
+        match Program::parse_inside(&file, part, &|_| None) {
             Ok(program) => {
                 prop_assert_eq!(program.levels().iter().map(Vec::len).sum::<usize>(), program.len());
                 let printed = program.to_string();
