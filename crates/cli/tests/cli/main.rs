@@ -30,6 +30,7 @@ mod manners;
 mod models;
 mod outside;
 mod outside_input;
+mod outside_quick;
 mod phases;
 mod policy;
 mod runs;

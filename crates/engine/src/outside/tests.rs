@@ -367,9 +367,9 @@ fn any_input() -> impl Strategy<Value = Input> {
             tool: "Bash".into(),
             patience_is_over
         }),
-        (call(), 0..3u8, proptest::option::of(word()), any::<bool>()).prop_map(
-            |(call, n, last, is_error)| {
-                let started = Some((format!("x{n}"), last));
+        (call(), proptest::option::of((0..3u8, proptest::option::of(word()))), any::<bool>()).prop_map(
+            |(call, started, is_error)| {
+                let started = started.map(|(n, last)| (format!("x{n}"), last));
                 let (tool, content) = ("Agent".into(), String::new());
                 Input::Used { call, tool, content, is_error, whole: None, started, spawn: None }
             }

@@ -195,7 +195,7 @@ pub fn open(state: &Path, run: &str, token: &str, terms: Terms) -> io::Result<Op
         return Ok(None);
     }
     held.file.set_len(HEAD as u64)?;
-    held.terms = terms;
+    (held.length, held.terms) = (HEAD as u64, terms);
     held.write_head()?;
     Ok(Some(held))
 }
