@@ -38,6 +38,15 @@ impl Room {
     }
 }
 
+/// Tells the others to stop, also when a check has failed.
+struct Ending<'a>(&'a AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// A call of a host, from before its start to after its end, that was let through.
 type Passed = (Instant, Instant);
 
@@ -77,6 +86,7 @@ fn no_call_that_starts_after_a_pause_is_let_through() {
                 child.wait().unwrap();
             }
         });
+        let _ending = Ending(&is_over);
         for round in 0..ROUNDS {
             let target = if round % 2 == 0 { Target::All } else { Target::Agent(AgentPath::new("a")) };
             room.until_quick("x1");
@@ -86,7 +96,6 @@ fn no_call_that_starts_after_a_pause_is_let_through() {
             paused.push((began, Instant::now()));
             tell(Verb::Resume, &target);
         }
-        is_over.store(true, Ordering::Relaxed);
     });
     let passed = passed.into_inner().unwrap();
     for (began, ended) in &passed {

@@ -103,6 +103,7 @@ impl Reopening {
         let holder = found.lease.as_ref().map(|lease| &lease.owner).filter(is_ours);
         let terms = Terms {
             closed_by: None,
+            era: String::new(),
             base: run.seq,
             at: run.at,
             control: None,
@@ -121,6 +122,7 @@ impl Reopening {
             .map(|(number, row, aside)| Pass {
                 key: row.key(),
                 run: id.to_owned(),
+                era: String::new(),
                 agent: *number,
                 id: row.path.clone(),
                 acked: row.acked,
@@ -148,8 +150,9 @@ impl Reopening {
                 return;
             }
         }
-        if let Ok(Some(_held)) = leaves::open(state, id, &self.token, self.terms) {
-            for pass in self.passes {
+        if let Ok(Some(held)) = leaves::open(state, id, &self.token, self.terms) {
+            for mut pass in self.passes {
+                pass.era.clone_from(&held.terms.era);
                 let _ = pass.give(state);
             }
         }

@@ -15,6 +15,8 @@ pub struct Pass {
     /// Of the agent: two names may share a file.
     pub key: String,
     pub run: String,
+    /// Of the leaves it counts with.
+    pub era: String,
     pub agent: u32,
     pub id: String,
     pub acked: u64,

@@ -31,6 +31,7 @@ fn try_record(call: &Call, input: &Input) -> Option<()> {
     let mut held = Held::take(state, &pass.run).filter(|held| held.terms.closed_by.is_none())?;
     let terms = &held.terms;
     let is_as_it_was = shown.counts()
+        && terms.era == pass.era
         && terms.boot == process::boot()
         && is_held(terms.holder, pass.process)
         && terms.control == Stamp::of(&dir.join("control.json"))

@@ -3,13 +3,14 @@
 
 use super::bind::token;
 use super::call::Call;
+use super::pass::Shown;
 use super::quick;
 use super::step::command;
 use crate::store::faults::{Faults, Step};
-use crate::store::leaves::{self, Terms};
+use crate::store::leaves::{self, Held, Terms};
 use crate::store::outside::Lean;
 use crate::store::{Reader, Store, StoreError};
-use fugato_engine::outside::{Answer, Guard, Input, Spawn, Who};
+use fugato_engine::outside::{Answer, Guard, Input, Spawn, Who, key_of};
 use fugato_engine::{AgentPath, Command, Event, EventKind, MessageKind, Target, Verb};
 use proptest::prelude::*;
 use serde_json::json;
@@ -297,6 +298,21 @@ fn who_was_slower_than_the_next_does_not_open_what_that_one_closed() {
 }
 
 #[test]
+fn who_was_stopped_while_giving_a_pass_gives_none_after_a_directive() {
+    let mut room = Room::new();
+    let key = key_of("claude", "s", Some("x1"));
+    let stale = Shown::of(room.state(), &key).unwrap().pass;
+    let stopped = Held::take(room.state(), &room.run()).unwrap();
+    assert!(room.pause_a(Faults::none()).unwrap(), "a directive does not wait for ever");
+    room.age_control();
+    room.slowly(None, &used("0"));
+    stale.give(room.state()).unwrap();
+    drop(stopped);
+    assert!(!room.quickly(Some("x1"), &asks("1")));
+    assert_eq!(room.slowly(Some("x1"), &asks("1")).guard, Guard::Hold);
+}
+
+#[test]
 fn nothing_is_believed_after_the_machine_was_started_again() {
     let mut room = Room::new();
     assert!(room.quickly(Some("x1"), &asks("1")));
@@ -354,7 +370,7 @@ fn only_the_hook_adds_to_such_a_log() {
 
 #[derive(Clone, Debug)]
 enum Deed {
-    Host(u8, Input),
+    Host(u8, Box<Input>),
     Tell(Verb, u8),
     Send(u8),
 }
@@ -372,7 +388,7 @@ fn any_deed() -> impl Strategy<Value = Deed> {
     ];
     let verb = prop_oneof![1 => Just(Verb::Pause), 3 => Just(Verb::Resume), 1 => Just(Verb::Redirect), 1 => Just(Verb::Cancel)];
     prop_oneof![
-        12 => (0..3_u8, input).prop_map(|(who, input)| Deed::Host(who, input)),
+        12 => (0..3_u8, input).prop_map(|(who, input)| Deed::Host(who, Box::new(input))),
         2 => (verb, 0..4_u8).prop_map(|(verb, to)| Deed::Tell(verb, to)),
         1 => (0..3_u8).prop_map(Deed::Send),
     ]

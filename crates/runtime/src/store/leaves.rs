@@ -4,7 +4,7 @@
 //! log will hold it, with its number, so it is bound once however often that is tried, and a reader sees it at its place.
 //! Whoever writes to the run's log closes the leaves first, inside its write transaction, and opens them again after the
 //! commit unless somebody else has closed them meanwhile: open leaves go on exactly where the database ends. See
-//! `docs/decisions/0008-loose-leaves.md`.
+//! `docs/decisions/loose-leaves.md`.
 
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -27,6 +27,8 @@ pub struct Leaf {
 pub struct Terms {
     /// Who closed it, by a word nobody else has. `None`: it is open.
     pub closed_by: Option<String>,
+    /// Of this very file: a pass that names another one was given by somebody who was left behind.
+    pub era: String,
     /// After a power cut nothing here is known to agree with the database.
     pub boot: String,
     /// The last event in the database, and its time.
@@ -179,6 +181,9 @@ pub fn close(state: &Path, run: &str, boot: &str, token: &str, patience: Patienc
 
 fn shut(file: File, mut terms: Terms, boot: &str, token: &str) -> io::Result<bool> {
     terms.marked &= terms.boot == boot;
+    if terms.era.is_empty() {
+        token.clone_into(&mut terms.era);
+    }
     (terms.boot, terms.closed_by) = (boot.to_owned(), Some(token.to_owned()));
     let held = Held { file, terms, length: 0 };
     held.write_head()?;
@@ -187,7 +192,7 @@ fn shut(file: File, mut terms: Terms, boot: &str, token: &str) -> io::Result<boo
 
 /// After the commit: what was bound goes, and lines may be added again. `None`: somebody else has closed them since, who will
 /// see to it. They are open when the value is dropped.
-pub fn open(state: &Path, run: &str, token: &str, terms: Terms) -> io::Result<Option<Held>> {
+pub fn open(state: &Path, run: &str, token: &str, mut terms: Terms) -> io::Result<Option<Held>> {
     let file = options().open(file(state, run))?;
     lock(&file, SHORT)?;
     let mut held = Held::read(file)?;
@@ -195,6 +200,7 @@ pub fn open(state: &Path, run: &str, token: &str, terms: Terms) -> io::Result<Op
         return Ok(None);
     }
     held.file.set_len(HEAD as u64)?;
+    terms.era = std::mem::take(&mut held.terms.era);
     (held.length, held.terms) = (HEAD as u64, terms);
     held.write_head()?;
     Ok(Some(held))
@@ -368,10 +374,11 @@ mod tests {
     fn somebody_who_holds_them_for_ever_is_left_behind_and_notices() {
         let state = tempfile::tempdir().unwrap();
         let mut stuck = opened(state.path(), 1);
-        let refused = close(state.path(), "run_a", "boot", "me", Patience::Short);
+        let refused = close(state.path(), "run_a", "boot", "you", Patience::Short);
         assert_eq!(refused.unwrap_err().kind(), ErrorKind::WouldBlock);
-        close(state.path(), "run_a", "boot", "me", Patience::Insist).unwrap();
+        close(state.path(), "run_a", "boot", "you", Patience::Insist).unwrap();
         assert!(!stuck.add(2, 9, b"{}"), "its line went nowhere");
-        assert!(Held::take(state.path(), "run_a").unwrap().terms.closed_by.is_some());
+        let terms = Held::take(state.path(), "run_a").unwrap().terms;
+        assert!(terms.closed_by.is_some() && terms.era != stuck.terms.era);
     }
 }
