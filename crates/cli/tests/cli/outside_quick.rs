@@ -68,6 +68,7 @@ fn no_call_that_starts_after_a_pause_is_let_through() {
         // Agent `a` never stops asking; `b` does not either, and is killed again and again.
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(3));
                 let began = Instant::now();
                 let said = room.asks(Some("x1"));
                 if said.stdout.is_empty() && said.code == 0 {
@@ -84,6 +85,7 @@ fn no_call_that_starts_after_a_pause_is_let_through() {
                 std::thread::sleep(Duration::from_micros(n * 311 % 9000));
                 killed.fetch_add(u64::from(child.kill().is_ok()), Ordering::Relaxed);
                 child.wait().unwrap();
+                std::thread::sleep(Duration::from_millis(3));
             }
         });
         let _ending = Ending(&is_over);

@@ -154,9 +154,12 @@ impl Room {
 fn a_call_with_nothing_to_decide_is_in_the_log_and_not_in_the_database() {
     let mut room = Room::new();
     let bound = room.bound();
+    let reader = Reader::open(room.state()).unwrap().unwrap();
+    let stamp = reader.stamp_outside();
     assert!(room.quickly(Some("x1"), &asks("1")) && room.quickly(Some("x1"), &used("1")));
     assert!(room.quickly(None, &asks("2")) && room.quickly(Some("x2"), &writes("/p/a")));
     assert_eq!(room.bound(), bound);
+    assert_ne!(reader.stamp_outside(), stamp, "whoever watches is told");
     assert_eq!(room.events().len() as i64, bound + 4);
     let row = Reader::open(room.state()).unwrap().unwrap().run(&room.run()).unwrap();
     assert_eq!(row.last_seq as i64, bound + 4);

@@ -217,6 +217,15 @@ pub fn read(state: &Path, run: &str) -> Vec<Leaf> {
     bytes.map(|bytes| leaves_in(&bytes)).unwrap_or_default()
 }
 
+/// Changes whenever a line was added in any run.
+pub fn stamp(state: &Path) -> u64 {
+    let Ok(runs) = fs::read_dir(state.join("outside")) else { return 0 };
+    let stamps = runs.flatten().filter_map(|run| Stamp::of(&run.path().join("leaves")));
+    stamps.fold(1, |sum, Stamp(_, number, length, time)| {
+        sum.wrapping_add(number.wrapping_mul(31)).wrapping_add(length).wrapping_add(time.cast_unsigned())
+    })
+}
+
 fn whole(file: &File) -> io::Result<Vec<u8>> {
     // What is longer was not written by us.
     let length = file.metadata()?.len().min(4 * MOST_BYTES);

@@ -112,7 +112,7 @@ impl Reader {
         );
         let rows = || -> rusqlite::Result<Vec<RunRow>> {
             let mut statement = self.connection.prepare_cached(&query)?;
-            let rows: rusqlite::Result<Vec<RunRow>> = statement
+            statement
                 .query_map(
                     named_params! {
                         ":status": filter.status.as_ref().map(RunStatus::as_str),
@@ -121,8 +121,7 @@ impl Reader {
                     },
                     |row| read_run(row).map(|run| self.with_leaves(run)),
                 )?
-                .collect();
-            rows
+                .collect()
         };
         rows().map_err(|error| self.sql(&error))
     }
@@ -253,6 +252,10 @@ impl Reader {
 
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        &self.place.dir
     }
 
     pub(super) fn sql(&self, error: &rusqlite::Error) -> StoreError {
