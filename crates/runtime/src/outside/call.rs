@@ -7,7 +7,9 @@ use crate::runs::{new_id, wall};
 use crate::store::leaves::Patience;
 use crate::store::outside::{self as stored, Found, Lean, Rows};
 use crate::store::{LeaseRow, NewRun, Owner, Place, RunStatus, StoreError};
-use fugato_engine::outside::{Answer, Desk, Guard, Input, Look as _, Who, decide, key_of, lose, refers_to};
+use fugato_engine::outside::{
+    Answer, Denial, Desk, Guard, Input, Look as _, Who, decide, key_of, lose, refers_to,
+};
 use fugato_engine::{By, Event, EventKind, Limits, Origin, RunSpec, SkillPin};
 use fugato_model::words;
 use rusqlite::Connection;
@@ -70,7 +72,13 @@ impl Call {
                 tool: tool.clone(),
                 patience_is_over: patience_is_over || is_alone,
             };
-            answer = self.once(lean, &held)?;
+            match self.once(lean, &held) {
+                Ok(decided) => answer = decided,
+                // The call is recorded: an error here must not have it put aside and recorded once more. By what was last
+                // known the agent is paused.
+                Err(_) if patience_is_over || is_alone => answer.guard = Guard::Deny(Denial::Paused),
+                Err(_) => {}
+            }
         }
         Ok(answer)
     }

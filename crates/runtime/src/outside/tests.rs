@@ -81,7 +81,7 @@ impl Room {
     }
 
     fn call(&self, subagent: Option<&str>) -> Call {
-        Call { state: self.state().to_owned(), run: None, who: who(subagent), at: 1000 }
+        Call { state: self.state().to_owned(), run: None, who: who(subagent), at: super::call::now() }
     }
 
     /// By the short way alone.
