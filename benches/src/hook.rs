@@ -139,6 +139,8 @@ impl Room {
 
     /// The log grows as if the agents had worked for days.
     fn grow(&self, events: u32) -> Result<(), BenchError> {
+        // What the calls have left beside the log is bound into it first.
+        self.ours(&self.payload("SessionStart", None))?;
         let store = Store::open(&self.state())?;
         let row = store.reader()?.active()?.ok_or("there is no run")?;
         let kind = json!({

@@ -11,6 +11,7 @@ mod fold;
 mod join;
 mod name;
 mod observe;
+mod plain;
 mod report;
 mod rows;
 #[cfg(test)]
@@ -21,5 +22,6 @@ pub use desk::{Desk, Look, Nothing};
 pub use ending::lose;
 pub use name::agent_name;
 pub use observe::{Answer, Denial, Guard, Input, Spawn, Who, decide, refers_to};
+pub use plain::plain_event;
 pub use report::report_of;
 pub use rows::{AgentRow, Changed, Due, DueStage, RunRow, Stopped, Unread, key_of};

@@ -1,14 +1,19 @@
 //! Agents outside: `fugato hook`, called by Claude Code, Codex and others before and after everything their agents do.
 //!
 //! One call: read what the host says, decide in one transaction (`fugato_engine::outside`), answer as that host understands
-//! it. No runtime, no network, no model; the cost does not grow with the run. A guard that cannot tell denies.
+//! it. No runtime, no network, no model; the cost does not grow with the run. A guard that cannot tell denies. An agent about
+//! which nothing is pending has a pass, and its calls a short way (`quick`) without a transaction.
 
 mod answer;
+mod bind;
 mod call;
 mod foreign;
 mod hook;
 mod host;
+mod marks;
+mod pass;
 mod payload;
+mod quick;
 mod read;
 mod spool;
 mod step;

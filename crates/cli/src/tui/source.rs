@@ -49,7 +49,7 @@ struct Source {
     state: PathBuf,
     out: SyncSender<Message>,
     reader: Option<Reader>,
-    stamp: Option<i64>,
+    stamp: Option<(i64, u64)>,
     looked: Option<Instant>,
     runs: Option<Vec<Card>>,
     watched: Option<Watching>,
@@ -128,7 +128,7 @@ impl Source {
                 self.tell(Message::Runs(Vec::new())).map(|()| false)
             });
         };
-        let stamp = reader.stamp()?;
+        let stamp = (reader.stamp()?, reader.stamp_outside());
         let is_time = self.looked.is_none_or(|looked| looked.elapsed() >= LOOK_AT_OWNERS);
         if self.stamp == Some(stamp) && !is_time {
             return Ok(Ok(false));

@@ -33,6 +33,7 @@ mod orchestration;
 mod orchestration_examples;
 mod outside;
 mod outside_input;
+mod outside_quick;
 mod phases;
 mod policy;
 mod runs;

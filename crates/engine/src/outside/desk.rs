@@ -81,6 +81,13 @@ impl<'l> Desk<'l> {
         self.events.push(event);
     }
 
+    /// The same for an event that was recorded beside the log: it becomes the next one.
+    pub fn adopt(&mut self, mut event: Event) {
+        (event.seq, event.at) = (self.run.seq + 1, event.at.max(self.run.at));
+        self.fold(&event);
+        self.events.push(event);
+    }
+
     /// What is to be written.
     pub fn finish(self) -> (RunRow, BTreeMap<u32, AgentRow>, Changed, Vec<Event>) {
         let Self { run, mut agents, changed, events, .. } = self;

@@ -367,9 +367,9 @@ fn any_input() -> impl Strategy<Value = Input> {
             tool: "Bash".into(),
             patience_is_over
         }),
-        (call(), 0..3u8, proptest::option::of(word()), any::<bool>()).prop_map(
-            |(call, n, last, is_error)| {
-                let started = Some((format!("x{n}"), last));
+        (call(), proptest::option::of((0..3u8, proptest::option::of(word()))), any::<bool>()).prop_map(
+            |(call, started, is_error)| {
+                let started = started.map(|(n, last)| (format!("x{n}"), last));
                 let (tool, content) = ("Agent".into(), String::new());
                 Input::Used { call, tool, content, is_error, whole: None, started, spawn: None }
             }
@@ -384,6 +384,15 @@ fn any_input() -> impl Strategy<Value = Input> {
         word().prop_map(|reason| Input::SessionEnded { reason }),
         word().prop_map(|name| Input::Observed { name, payload: json!({"x": 1}) }),
     ]
+}
+
+/// What a call that knows the agent to be plain would record without a decision.
+fn foreseen(memory: &Memory, who: &Who, input: &Input) -> Option<EventKind> {
+    let agent = memory.by_key(&key_of(&who.host, &who.session, who.subagent.as_deref()))?;
+    let is_plain = memory.run.borrow().ended.is_none() && memory.agent(agent)?.is_plain();
+    let others = |file: &String| memory.writer_of(file).is_some_and(|by| by != agent);
+    let is_contested = matches!(input, Input::Asks { files, .. } if files.iter().any(others));
+    plain_event(agent, input).filter(|_| is_plain && !is_contested)
 }
 
 #[derive(Clone, Debug)]
@@ -428,7 +437,16 @@ proptest! {
         let memory = Memory::new();
         for deed in deeds {
             match deed {
-                Deed::Host(call) => drop(memory.host(&call.0, call.1)),
+                Deed::Host(call) => {
+                    let foreseen = foreseen(&memory, &call.0, &call.1);
+                    let before = memory.log.borrow().len();
+                    let answer = memory.host(&call.0, call.1);
+                    if let Some(kind) = foreseen {
+                        let log = memory.log.borrow();
+                        prop_assert_eq!(log[before..].iter().map(|event| &event.kind).collect::<Vec<_>>(), vec![&kind]);
+                        prop_assert_eq!((answer.guard, answer.context, answer.block), (Guard::Open, vec![], None));
+                    }
+                }
                 Deed::Tell(verb, target, text) => drop(memory.tell(verb, &target, text.as_deref())),
                 Deed::Send(to, text) => drop(memory.send(&to, &text)),
                 Deed::Lose(n) => memory.step(By::Engine, 50, |desk| {

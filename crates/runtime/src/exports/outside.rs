@@ -103,7 +103,7 @@ impl Pages {
         let Some(id) = id_of(agent) else { return };
         self.add(&format!("{}/stream.jsonl", dir_of(&id)), &lines::stream(event.seq, event.at, &sentence));
         let aside = self.asides.entry(agent).or_default();
-        (aside.progress, aside.heartbeat) = (Some(cut_to(&sentence.words.en, 60)), Some(event.at));
+        (aside.progress, aside.heartbeat) = (Some(cut_to(&sentence.words.en, PROGRESS)), Some(event.at));
     }
 
     fn receipt(&mut self, event: &Event, generation: u64, agent: Option<String>, receipt: &'static str) {
@@ -154,6 +154,19 @@ fn speaker(kind: &EventKind) -> Option<u32> {
         _ => None,
     }
 }
+
+/// What a call that needed no decision adds to the files of its agent.
+pub(crate) fn show_call(dir: &Path, event: &Event, id: &str, acked: u64) -> io::Result<()> {
+    let Some(sentence) = sentence::of_event(&event.kind, |_| None) else { return Ok(()) };
+    let line = lines::stream(event.seq, event.at, &sentence);
+    let first = append(&agent_file(dir, id, "stream.jsonl"), &line);
+    let progress = cut_to(&sentence.words.en, PROGRESS);
+    let row = AgentRow { path: id.to_owned(), acked, ..AgentRow::default() };
+    first.and(write_status(dir, &row, &Aside { progress, heartbeat: event.at, ..Aside::default() }))
+}
+
+/// What an agent does, in few words.
+const PROGRESS: usize = 60;
 
 /// `status.json` of one agent.
 pub(crate) fn write_status(dir: &Path, row: &AgentRow, aside: &Aside) -> io::Result<()> {

@@ -1,11 +1,15 @@
 //! One call of the hook against the store: which run it belongs to, the decision, the files, and the wait while paused.
 
+use super::bind::{self, bind};
 use super::foreign;
-use super::step::{Imported, Written, record};
+use super::step::{Imported, Written, finish, record};
 use crate::runs::{new_id, wall};
+use crate::store::leaves::Patience;
 use crate::store::outside::{self as stored, Found, Lean, Rows};
 use crate::store::{LeaseRow, NewRun, Owner, Place, RunStatus, StoreError};
-use fugato_engine::outside::{Answer, Desk, Guard, Input, Look as _, Who, decide, key_of, lose, refers_to};
+use fugato_engine::outside::{
+    Answer, Denial, Desk, Guard, Input, Look as _, Who, decide, key_of, lose, refers_to,
+};
 use fugato_engine::{By, Event, EventKind, Limits, Origin, RunSpec, SkillPin};
 use fugato_model::words;
 use rusqlite::Connection;
@@ -40,10 +44,7 @@ impl Call {
         }
         let Some(lean) = lean else { return Ok(Answer::default()) };
         let (answer, written) = lean.transact(|connection, place| self.decide(connection, place, input))?;
-        for written in written {
-            // The files are views: the log has it.
-            let _ = written.export(&self.state);
-        }
+        finish(&self.state, written);
         Ok(answer)
     }
 
@@ -71,7 +72,13 @@ impl Call {
                 tool: tool.clone(),
                 patience_is_over: patience_is_over || is_alone,
             };
-            answer = self.once(lean, &held)?;
+            match self.once(lean, &held) {
+                Ok(decided) => answer = decided,
+                // The call is recorded: an error here must not have it put aside and recorded once more. By what was last
+                // known the agent is paused.
+                Err(_) if patience_is_over || is_alone => answer.guard = Guard::Deny(Denial::Paused),
+                Err(_) => {}
+            }
         }
         Ok(answer)
     }
@@ -97,14 +104,14 @@ impl Call {
         place: &Place,
         input: &Input,
     ) -> Result<(Answer, Vec<Written>), StoreError> {
-        let mut written = Vec::new();
+        let (mut written, token) = (Vec::new(), bind::token());
         // What was put aside belongs before what happens now.
         let waiting = super::spool::waiting(&self.state);
         for (spooled, what) in &waiting.calls {
-            let (_, more) = spooled.one(connection, place, what)?;
+            let (_, more) = spooled.one(connection, place, &token, what)?;
             written.extend(more);
         }
-        let (answer, more) = self.one(connection, place, input)?;
+        let (answer, more) = self.one(connection, place, &token, input)?;
         written.extend(more);
         waiting.done(&self.state);
         Ok((answer, written))
@@ -115,13 +122,15 @@ impl Call {
         &self,
         connection: &Connection,
         place: &Place,
+        token: &str,
         input: &Input,
     ) -> Result<(Answer, Vec<Written>), StoreError> {
         let sql = |error: rusqlite::Error| StoreError::sql(&place.database, &error);
         let mut written = Vec::new();
-        let Some(mut found) = self.find(connection, place, input, &mut written)? else {
+        let Some(mut found) = self.find(connection, place, token, input, &mut written)? else {
             return Ok((Answer::default(), written));
         };
+        bind(connection, place, &mut found, token, Patience::Short)?;
         let rows = Rows::new(connection, found.no);
         let mut desk = Desk::new(&rows, found.run.clone(), By::Host, self.at);
         let key = key_of(&self.who.host, &self.who.session, self.who.subagent.as_deref());
@@ -136,8 +145,7 @@ impl Call {
         let who = if is_new { Who { process: host_process(), ..self.who.clone() } } else { self.who.clone() };
         self.keep_alive(connection, &mut found, &mut desk, agent, &who).map_err(sql)?;
         let answer = decide(&mut desk, &who, input.clone());
-        let dir = self.dir(&found);
-        written.push(record(connection, &place.database, &dir, &found, &rows, desk, imported)?);
+        written.push(record(connection, place, &found, &rows, desk, imported)?);
         Ok((answer, written))
     }
 
@@ -164,13 +172,15 @@ impl Call {
         if holder.is_some() {
             lose(desk, |origin| origin.process != own && is_gone(origin));
         }
-        stored::hand_over(connection, found.no, &Owner::of_process(pid, started))
+        found.lease = Some(stored::hand_over(connection, found, &Owner::of_process(pid, started))?);
+        Ok(())
     }
 
     fn find(
         &self,
         connection: &Connection,
         place: &Place,
+        token: &str,
         input: &Input,
         written: &mut Vec<Written>,
     ) -> Result<Option<Found>, StoreError> {
@@ -198,18 +208,18 @@ impl Call {
         {
             return Ok(Some(found));
         }
-        while let Some(found) = stored::find_open(connection).map_err(sql)? {
+        while let Some(mut found) = stored::find_open(connection).map_err(sql)? {
             if found.lease.as_ref().is_some_and(LeaseRow::is_alive) {
                 return Ok(Some(found));
             }
             // Nobody has said that it is over, and nobody is there.
+            bind(connection, place, &mut found, token, Patience::Short)?;
             let rows = Rows::new(connection, found.no);
             let mut desk = Desk::new(&rows, found.run.clone(), By::Engine, self.at);
             lose(&mut desk, is_gone);
             let goes_on = desk.run.ended.is_none();
             if !desk.events().is_empty() {
-                let (dir, nothing) = (self.dir(&found), Imported::default());
-                written.push(record(connection, &place.database, &dir, &found, &rows, desk, nothing)?);
+                written.push(record(connection, place, &found, &rows, desk, Imported::default())?);
             }
             if goes_on {
                 return stored::find(connection, &found.id).map_err(sql);

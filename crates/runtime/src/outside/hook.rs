@@ -81,6 +81,9 @@ fn answer(payload: &Payload<'_>, text: &str, host: Host, event: &str) -> Reply {
     let who = who(payload, host, event, name);
     let call = Call { state, run: variable("FUGATO_RUN").filter(|run| is_run_id(run)), who, at: now() };
     let input = payload.input(event);
+    if super::quick::record(&call, &input) {
+        return Reply::default();
+    }
     let mut lean = None;
     let decided = if is_guard {
         call.guarded(&mut lean, &input, || patience(payload))

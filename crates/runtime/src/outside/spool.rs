@@ -59,6 +59,11 @@ fn dir(state: &Path) -> PathBuf {
     state.join("spool")
 }
 
+/// Nothing waits. Whoever has put something aside is recorded before what happens now.
+pub fn is_empty(state: &Path) -> bool {
+    fs::symlink_metadata(dir(state)).is_err()
+}
+
 /// What waits, oldest first.
 pub struct Waiting {
     files: Vec<PathBuf>,

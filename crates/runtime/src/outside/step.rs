@@ -1,9 +1,11 @@
 //! One decision, written: events and rows in the caller's transaction, then the files for other programs.
 
+use super::bind::{self, Reopening};
 use crate::exports::outside::{self as pages, Pages};
 use crate::runs::encode_short;
+use crate::store::leaves::Patience;
 use crate::store::outside::{Aside, Found, Rows, Step, find, write};
-use crate::store::{Store, StoreError};
+use crate::store::{Place, Store, StoreError};
 use fugato_engine::outside::{AgentRow, Changed, Desk, Look as _, RunRow, lose};
 use fugato_engine::{By, Command, EventKind, Refusal};
 use rusqlite::Connection;
@@ -16,22 +18,23 @@ pub struct Written {
     id: String,
     created_at: i64,
     run: RunRow,
-    agents: Vec<(AgentRow, Aside)>,
+    agents: Vec<(u32, AgentRow, Aside)>,
     /// Everybody, when a list of them would look different now.
     all: Option<Vec<(u32, AgentRow)>>,
     pages: Pages,
+    reopening: Option<Reopening>,
 }
 
-/// Writes what a decision led to. Inside a write transaction. `dir`: of the run's files.
+/// Writes what a decision led to. Inside a write transaction.
 pub fn record(
     connection: &Connection,
-    database: &Path,
-    dir: &Path,
+    place: &Place,
     found: &Found,
     rows: &Rows<'_>,
     desk: Desk<'_>,
     imported: Imported,
 ) -> Result<Written, StoreError> {
+    let (database, dir) = (&place.database, place.exports(&found.id));
     let sql = |error: rusqlite::Error| StoreError::sql(database, &error);
     if let Some(error) = rows.failure() {
         return Err(sql(error));
@@ -66,9 +69,10 @@ pub fn record(
     if let Some(bytes) = &pages.control {
         // Before the commit: whoever comes next finds file and row in agreement, and should the commit fail, what a person
         // said is still in the file. One that cannot be written is a view that is behind.
-        let _ = pages::write_control(dir, &control, bytes);
+        let _ = pages::write_control(&dir, &control, bytes);
         control.wrote(String::from_utf8_lossy(bytes).into_owned());
     }
+    let reopening = Reopening::prepare(&place.dir, found, rows, &run, &agents, &changed.files, &control)?;
     let step = Step {
         run: &run,
         agents: &agents,
@@ -78,7 +82,12 @@ pub fn record(
         events: &bytes,
     };
     write(connection, found, &step).map_err(sql)?;
-    shown(found, rows, run, agents, &changed, pages).map_err(sql)
+    let mut written = shown(found, rows, run, agents, &changed, pages).map_err(sql)?;
+    written.reopening = reopening.map(|mut reopening| {
+        reopening.give(&found.id, &written.agents);
+        reopening
+    });
+    Ok(written)
 }
 
 fn shown(
@@ -91,19 +100,11 @@ fn shown(
 ) -> rusqlite::Result<Written> {
     let mut with_asides = Vec::with_capacity(agents.len());
     for (number, row) in agents {
-        let aside = match pages.asides.get(&number) {
-            Some(new) if new.progress.is_some() => Aside {
-                progress: new.progress.clone().unwrap_or_default(),
-                heartbeat: new.heartbeat.unwrap_or_default(),
-                ..Aside::default()
-            },
-            _ => rows.aside(number)?,
-        };
-        with_asides.push((row, aside));
+        with_asides.push((number, row, rows.aside(number)?));
     }
     let all = if changed.shown { Some(rows.all()?) } else { None };
     let (id, created_at) = (found.id.clone(), found.created_at);
-    Ok(Written { id, created_at, run, agents: with_asides, all, pages })
+    Ok(Written { id, created_at, run, agents: with_asides, all, pages, reopening: None })
 }
 
 impl Written {
@@ -111,13 +112,32 @@ impl Written {
     pub fn export(&self, state: &Path) -> std::io::Result<()> {
         let dir = state.join("runs").join(&self.id);
         let mut first = self.pages.append(&dir);
-        for (row, aside) in &self.agents {
+        for (_, row, aside) in &self.agents {
             first = first.and(pages::write_status(&dir, row, aside));
         }
         if let Some(all) = &self.all {
             first = first.and(pages::write_run(&dir, &self.id, self.created_at, &self.run, all));
         }
         first
+    }
+
+    pub fn into_run(self) -> RunRow {
+        self.run
+    }
+}
+
+/// After the commit: the files, then the leaves. Of several decisions about one run the last says where its log ends.
+pub fn finish(state: &Path, written: Vec<Written>) {
+    let mut last = BTreeMap::new();
+    for written in written {
+        // The files are views: the log has it.
+        let _ = written.export(state);
+        last.insert(written.id.clone(), written);
+    }
+    for (id, written) in last {
+        if let Some(reopening) = written.reopening {
+            reopening.reopen(state, &id);
+        }
     }
 }
 
@@ -144,10 +164,12 @@ pub(crate) fn command(
     let dir = state.join("runs").join(run);
     let (run, command) = (run.to_owned(), command.clone());
     let redactor = store.redactor();
-    let decide = move |connection: &Connection, place: &crate::store::Place| {
+    let token = bind::token();
+    let decide = move |connection: &Connection, place: &Place| {
         let sql = |error: rusqlite::Error| StoreError::sql(&place.database, &error);
         let found = find(connection, &run).map_err(sql)?;
-        let found = found.ok_or_else(|| StoreError::UnknownRun { id: run.clone() })?;
+        let mut found = found.ok_or_else(|| StoreError::UnknownRun { id: run.clone() })?;
+        bind::bind(connection, place, &mut found, &token, Patience::Insist)?;
         let rows = Rows::new(connection, found.no);
         let mut desk = Desk::new(&rows, found.run.clone(), By::User, crate::runs::wall());
         let imported = super::foreign::import(&mut desk, &rows, &found, &dir, None);
@@ -160,12 +182,11 @@ pub(crate) fn command(
             None => command.clone(),
         };
         let decided = fugato_engine::outside::command(&mut desk, &command);
-        let written = record(connection, &place.database, &dir, &found, &rows, desk, imported)?;
+        let written = record(connection, place, &found, &rows, desk, imported)?;
         Ok((decided, written))
     };
     let (decided, written) = store.change_outside(decide)?;
-    // Files of a run are views; whoever asked has an answer either way.
-    let _ = written.export(&state);
+    finish(&state, vec![written]);
     Ok(decided)
 }
 

@@ -119,6 +119,11 @@ impl Reader {
             .query_row("PRAGMA data_version", [], |row| row.get(0))
             .map_err(|error| self.sql(&error))
     }
+
+    /// Changes whenever an agent outside did something, also when that is not in the database yet.
+    pub fn stamp_outside(&self) -> u64 {
+        super::leaves::stamp(self.dir())
+    }
 }
 
 /// Inside the transaction of the events.

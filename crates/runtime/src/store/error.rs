@@ -54,7 +54,7 @@ pub enum StoreError {
 
 impl StoreError {
     /// An error of the file system, sorted by what a person can do about it.
-    pub(super) fn io(path: &Path, error: &io::Error) -> Self {
+    pub(crate) fn io(path: &Path, error: &io::Error) -> Self {
         use io::ErrorKind as Kind;
         let path = path.to_owned();
         match error.kind() {

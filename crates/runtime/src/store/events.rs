@@ -4,6 +4,7 @@
 
 use super::chunk;
 use super::lease::unsigned;
+use super::leaves::Leaf;
 use super::{Reader, StoreError};
 use rusqlite::OptionalExtension as _;
 use std::ops::ControlFlow;
@@ -20,11 +21,20 @@ pub struct Events<'r> {
     offset: usize,
     /// Last event of the row in `body`.
     last: u64,
+    /// What was not bound into the log when this was begun.
+    leaves: Vec<Leaf>,
 }
 
 impl<'r> Events<'r> {
-    pub(super) fn new(reader: &'r Reader, run: Option<i64>, from: u64, limit: u64) -> Self {
-        Self { reader, run, next: from.max(1), remaining: limit, body: Vec::new(), offset: 0, last: 0 }
+    pub(super) fn new(
+        reader: &'r Reader,
+        run: Option<i64>,
+        from: u64,
+        limit: u64,
+        leaves: Vec<Leaf>,
+    ) -> Self {
+        let (next, body) = (from.max(1), Vec::new());
+        Self { reader, run, next, remaining: limit, body, offset: 0, last: 0, leaves }
     }
 
     /// Calls for each event until the end, the limit or a `Break`. Returns the number that would come next.
@@ -63,7 +73,7 @@ impl<'r> Events<'r> {
             return Ok(true);
         }
         if self.reader.last_seq_of(run)?.is_none_or(|last| last < self.next) {
-            return Ok(false);
+            return Ok(self.load_leaf());
         }
         if self.load_row(run)? { Ok(true) } else { Err(self.torn()) }
     }
@@ -91,6 +101,17 @@ impl<'r> Events<'r> {
         self.offset = chunk::offset_of(&self.body, self.next - first).ok_or_else(|| self.torn())?;
         self.last = last;
         Ok(true)
+    }
+
+    /// After the last row comes what is not bound.
+    fn load_leaf(&mut self) -> bool {
+        let index = self.leaves.first().and_then(|first| self.next.checked_sub(first.seq));
+        let leaf = index.and_then(|index| self.leaves.get(usize::try_from(index).ok()?));
+        let Some(leaf) = leaf else { return false };
+        self.body.clear();
+        chunk::push(&mut self.body, &leaf.event);
+        (self.offset, self.last) = (0, leaf.seq);
+        true
     }
 
     fn torn(&self) -> StoreError {

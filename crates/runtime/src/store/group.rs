@@ -6,6 +6,7 @@
 use super::chunk;
 use super::command;
 use super::lease::{now, signed, unsigned};
+use super::leaves;
 use super::queue::{Job, Work};
 use super::row::{Batch, NewRun, RunSummary, is_run_id};
 use super::{StoreError, place::Place};
@@ -24,6 +25,8 @@ struct Open {
     epoch: u64,
     is_held: bool,
     last_seq: u64,
+    /// Agents outside added to the log's end; only their hook binds that.
+    has_leaves: bool,
     pending: Chunk,
     summary: Option<RunSummary>,
 }
@@ -82,13 +85,17 @@ impl<'c> Group<'c> {
     fn look_up(&self, run: &str) -> Result<Option<Open>, StoreError> {
         let look_up = || {
             self.connection
-                .prepare_cached("SELECT no, epoch, owner_pid IS NOT NULL, last_seq FROM runs WHERE id = ?1")?
+                .prepare_cached(
+                    "SELECT no, epoch, owner_pid IS NOT NULL, last_seq, outside IS NOT NULL FROM runs WHERE id = ?1",
+                )?
                 .query_row([run], |row| {
+                    let last_seq = unsigned(row.get(3)?);
                     Ok(Open {
                         no: row.get(0)?,
                         epoch: unsigned(row.get(1)?),
                         is_held: row.get(2)?,
-                        last_seq: unsigned(row.get(3)?),
+                        last_seq,
+                        has_leaves: row.get(4)? && self.has_leaves(run, last_seq),
                         pending: Chunk::default(),
                         summary: None,
                     })
@@ -96,6 +103,13 @@ impl<'c> Group<'c> {
                 .optional()
         };
         look_up().map_err(|error| self.sql(&error))
+    }
+
+    /// Closed first: a line that comes later would have the number of an event.
+    fn has_leaves(&self, run: &str, last_seq: u64) -> bool {
+        let (boot, token) = (super::process::boot(), format!("{}-{}", std::process::id(), now()));
+        let closed = leaves::close(&self.place.dir, run, &boot, &token, leaves::Patience::Short);
+        closed.map_or(true, |closed| closed.leaves.iter().any(|leaf| leaf.seq > last_seq))
     }
 
     /// Writes what is pending and forgets what is known: whatever comes next may change it.
@@ -130,6 +144,9 @@ impl Open {
         if !self.is_held || self.epoch != batch.epoch {
             let (run, epoch) = (batch.run.clone(), batch.epoch);
             return Err(StoreError::Fenced { run, epoch, current: self.epoch });
+        }
+        if self.has_leaves {
+            return Err(StoreError::Outside { run: batch.run.clone() });
         }
         let count = u64::try_from(batch.events.len()).unwrap_or(u64::MAX);
         let continues = batch.events.is_empty() || batch.first_seq == self.last_seq + 1;

@@ -87,7 +87,7 @@ impl LeaseRow {
         words!("nothing was heard from its process on `{host}`", "在 `{host}` 上的进程没有消息")
     }
 
-    fn new(run: &str, epoch: u64, owner: &Owner) -> Self {
+    pub(super) fn new(run: &str, epoch: u64, owner: &Owner) -> Self {
         let at = now();
         Self { run: run.to_owned(), epoch, owner: owner.clone(), acquired_at: at, renewed_at: at }
     }

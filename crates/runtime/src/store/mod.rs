@@ -16,6 +16,7 @@ mod events;
 pub mod faults;
 mod group;
 mod lease;
+pub(crate) mod leaves;
 pub(crate) mod outside;
 mod place;
 pub(crate) mod process;

@@ -3,10 +3,10 @@
 //! What the rows mean and what becomes of them is decided in `fugato_engine::outside`. Everything here happens inside a write
 //! transaction of the caller, so a log has one order whoever appends.
 
-use super::lease::{LEASE_COLUMNS, LeaseRow, now, signed, unsigned};
+use super::lease::{LEASE_COLUMNS, LeaseRow, signed, unsigned};
 use super::place::Place;
 use super::row::{NewRun, RunStatus};
-use super::{Owner, Store, StoreError, chunk, group, schema};
+use super::{Owner, Store, StoreError, chunk, group, leaves, schema};
 use fugato_engine::outside::{AgentRow, Changed, Look, RunRow};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, TransactionBehavior};
@@ -25,6 +25,8 @@ pub struct Found {
     pub created_at: i64,
     pub control: Known,
     pub lease: Option<LeaseRow>,
+    /// Its leaves, once this transaction has closed them.
+    pub closed: Option<leaves::Closed>,
 }
 
 /// What may stand in `control.json` without being news.
@@ -97,6 +99,7 @@ fn read_found(row: &Row<'_>) -> rusqlite::Result<Found> {
             .and_then(|text| serde_json::from_str(text).ok())
             .unwrap_or_default(),
         lease: LeaseRow::read(row, &id, COLUMN_COUNT)?,
+        closed: None,
         id,
     })
 }
@@ -165,6 +168,13 @@ impl<'c> Rows<'c> {
             .prepare_cached("SELECT agent, body FROM outside_agents WHERE run = ?1 ORDER BY agent")?;
         let rows = statement.query_map([self.no], |row| Ok((row.get(0)?, read_agent(row, 1)?)))?;
         rows.collect()
+    }
+
+    /// Every file of the run, and who wrote it last.
+    pub fn files(&self) -> rusqlite::Result<BTreeMap<String, u32>> {
+        let mut statement =
+            self.connection.prepare_cached("SELECT file, agent FROM outside_files WHERE run = ?1")?;
+        statement.query_map([self.no], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
     }
 
     pub fn aside(&self, agent: u32) -> rusqlite::Result<Aside> {
@@ -380,14 +390,23 @@ pub fn create(connection: &Connection, place: &Place, new: &NewRun) -> Result<(F
 }
 
 /// The run belongs to whom this process does; nobody else is asked, and an earlier holder is gone or has let go.
-pub fn hand_over(connection: &Connection, no: i64, owner: &Owner) -> rusqlite::Result<()> {
+pub fn hand_over(connection: &Connection, found: &Found, owner: &Owner) -> rusqlite::Result<LeaseRow> {
+    let lease = LeaseRow::new(&found.id, found.lease.as_ref().map_or(1, |held| held.epoch + 1), owner);
     connection
         .prepare_cached(
             "UPDATE runs SET epoch = epoch + 1, owner_pid = ?2, owner_started = ?3, owner_boot = ?4, owner_namespace = ?5,
              owner_host = ?6, acquired_at = ?7, renewed_at = ?7 WHERE no = ?1",
         )?
-        .execute((no, owner.pid, signed(owner.started), &owner.boot, &owner.namespace, &owner.host, now()))
-        .map(drop)
+        .execute((
+            found.no,
+            owner.pid,
+            signed(owner.started),
+            &owner.boot,
+            &owner.namespace,
+            &owner.host,
+            lease.acquired_at,
+        ))
+        .map(|_| lease)
 }
 
 /// The database, opened for one short transaction.

@@ -94,7 +94,8 @@ fn host() -> String {
     name.nodename().to_string_lossy().into_owned()
 }
 
-fn boot() -> String {
+/// Changes with every boot.
+pub fn boot() -> String {
     if let Ok(id) = fs::read_to_string("/proc/sys/kernel/random/boot_id") {
         return id.trim().to_owned();
     }

@@ -3,7 +3,7 @@
 use super::events::Events;
 use super::lease::{self, LEASE_COLUMNS, LeaseRow, unsigned};
 use super::row::{RunFilter, RunRow, RunStatus};
-use super::{StoreError, blobs, place::Place, schema};
+use super::{StoreError, blobs, leaves, place::Place, schema};
 use fugato_model::{Code, Digest, Exit, Words, escape_for_terminal, nearest, words};
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, named_params};
 use std::path::Path;
@@ -112,15 +112,16 @@ impl Reader {
         );
         let rows = || -> rusqlite::Result<Vec<RunRow>> {
             let mut statement = self.connection.prepare_cached(&query)?;
-            let rows = statement.query_map(
-                named_params! {
-                    ":status": filter.status.as_ref().map(RunStatus::as_str),
-                    ":parent": filter.parent,
-                    ":limit": filter.limit.map_or(-1, i64::from),
-                },
-                read_run,
-            )?;
-            rows.collect()
+            statement
+                .query_map(
+                    named_params! {
+                        ":status": filter.status.as_ref().map(RunStatus::as_str),
+                        ":parent": filter.parent,
+                        ":limit": filter.limit.map_or(-1, i64::from),
+                    },
+                    |row| read_run(row).map(|run| self.with_leaves(run)),
+                )?
+                .collect()
         };
         rows().map_err(|error| self.sql(&error))
     }
@@ -144,7 +145,18 @@ impl Reader {
     pub(super) fn exact(&self, id: &str) -> Result<Option<RunRow>, StoreError> {
         let query = format!("SELECT {RUN_COLUMNS}, {LEASE_COLUMNS} FROM runs WHERE id = ?1");
         let row = || self.connection.prepare_cached(&query)?.query_row([id], read_run).optional();
-        row().map_err(|error| self.sql(&error))
+        Ok(row().map_err(|error| self.sql(&error))?.map(|run| self.with_leaves(run)))
+    }
+
+    /// What agents outside did last may not be bound into the log yet; it counts all the same.
+    fn with_leaves(&self, mut run: RunRow) -> RunRow {
+        if run.is_outside
+            && !run.status.is_final()
+            && let Some(leaf) = leaves::read(&self.place.dir, &run.id).last()
+        {
+            (run.last_seq, run.updated_at) = (run.last_seq.max(leaf.seq), run.updated_at.max(leaf.at));
+        }
+        run
     }
 
     fn starting_with(&self, prefix: &str) -> Result<Vec<String>, StoreError> {
@@ -177,8 +189,10 @@ impl Reader {
                 .query_row([run], |row| row.get(0))
                 .optional()
         };
+        // Before the first look at the rows: what is bound in between is found there.
+        let leaves = leaves::read(&self.place.dir, run);
         let number = number().map_err(|error| self.sql(&error))?;
-        Ok(Events::new(self, number, from_seq, limit))
+        Ok(Events::new(self, number, from_seq, limit, leaves))
     }
 
     /// 0: no events, or no such run.
@@ -189,7 +203,8 @@ impl Reader {
                 .query_row([run], |row| row.get(0))
                 .optional()
         };
-        Ok(last().map_err(|error| self.sql(&error))?.map_or(0, unsigned))
+        let loose = leaves::read(&self.place.dir, run).last().map_or(0, |leaf| leaf.seq);
+        Ok(last().map_err(|error| self.sql(&error))?.map_or(0, |last| unsigned(last).max(loose)))
     }
 
     pub(super) fn last_seq_of(&self, number: i64) -> Result<Option<u64>, StoreError> {
@@ -237,6 +252,10 @@ impl Reader {
 
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        &self.place.dir
     }
 
     pub(super) fn sql(&self, error: &rusqlite::Error) -> StoreError {

@@ -2,7 +2,7 @@
 
 use super::lease::{self, LeaseRow};
 use super::row::{Millis, RunFilter, RunRow};
-use super::{Reader, Store, StoreError, blobs, chunk, place::Place};
+use super::{Reader, Store, StoreError, blobs, chunk, leaves, place::Place};
 use fugato_model::Digest;
 use rusqlite::{Connection, OptionalExtension as _};
 use std::collections::HashSet;
@@ -42,6 +42,7 @@ impl Store {
     pub fn remove_run(&self, run: &str) -> Result<(), StoreError> {
         let id = run.to_owned();
         self.change_even_when_full(move |connection, place| remove(connection, place, &id)).wait()?;
+        leaves::remove(self.dir(), run);
         let exports = self.place().exports(run);
         match std::fs::remove_dir_all(&exports) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
