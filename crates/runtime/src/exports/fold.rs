@@ -5,6 +5,7 @@
 
 use super::graph;
 use super::lines::{self, Directive};
+use super::news::{Ended, News};
 use super::record::{Around, Record, Stage};
 use super::sentence::{self, Sentence, cut, cut_to};
 use super::status::RunWord;
@@ -65,6 +66,8 @@ pub(super) struct Fold {
     verbs: Vec<Verb>,
     held: bool,
     paused: u32,
+    /// Who of the plan is told when another ends.
+    news: News,
     /// Of agents outside: whom each waits for.
     waits: BTreeMap<Arc<str>, Vec<String>>,
 }
@@ -123,6 +126,7 @@ impl Fold {
             verbs: Vec::new(),
             held: false,
             paused: 0,
+            news: News::of(&spec.plan, |node| spec.reused.contains_key(&node.id)),
             waits: BTreeMap::new(),
         };
         fold.plan(spec);
@@ -215,8 +219,13 @@ impl Fold {
             EventKind::NodeCompleted { node, warnings, .. } => {
                 let stage = if warnings.is_empty() { Stage::Done } else { Stage::Concerns };
                 self.with_node(*node, |record| record.end(stage, now));
+                let how = if warnings.is_empty() { Ended::Done } else { Ended::WithConcerns };
+                self.tell_waiting(event.seq, *node, how, append);
             }
-            EventKind::NodeFailed { node, then, .. } => {
+            EventKind::NodeFailed { node, then, message } => {
+                if *then != AfterFailure::Inline {
+                    self.tell_waiting(event.seq, *node, Ended::Failed(&message.en), append);
+                }
                 self.with_node(*node, |record| match then {
                     AfterFailure::Inline => record.stage = Stage::Pending,
                     // Who was cancelled did not fail by itself.
@@ -330,6 +339,7 @@ impl Fold {
                 }
             }
             EventKind::NodeRestarted { node } => {
+                self.news.restarted(*node);
                 self.with_node(*node, |record| record.stage = Stage::Pending);
             }
             EventKind::ModelRequested { agent, .. } => {
@@ -450,6 +460,17 @@ impl Fold {
         }
         append(Log::Inbox(record), line);
         self.with(record, |record| record.unread += 1);
+    }
+
+    /// Whoever waits for a node that has ended finds it in its inbox.
+    fn tell_waiting(&mut self, seq: u64, node: u32, how: Ended<'_>, append: &mut dyn FnMut(Log, Vec<u8>)) {
+        let Some(record) = self.node_record(node) else { return };
+        let from = self.id_of(record);
+        for (waiting, text) in self.news.ended(node, &from, how) {
+            let Some(record) = self.node_record(waiting) else { continue };
+            let to = self.id_of(record);
+            append(Log::Inbox(record), lines::news(seq, self.clock, &from, &to, &text));
+        }
     }
 
     fn directed(&mut self, generation: u64, verb: Verb, target: &Target) {

@@ -14,6 +14,7 @@ mod intake;
 mod lines;
 mod moment;
 mod name;
+mod news;
 pub(crate) mod outside;
 mod overlook;
 mod pointer;
