@@ -17,6 +17,7 @@ mod foreign;
 mod import;
 mod journal;
 mod kinds;
+mod live;
 mod moment;
 #[cfg(test)]
 mod order_tests;
@@ -40,6 +41,7 @@ pub use import::{import, spool};
 pub(crate) use journal::encode_short;
 pub use journal::{JournalError, decode, encode, load, names_blob};
 pub use kinds::let_do;
+pub use live::{Listener, Speech, Spoken};
 pub use moment::Moment;
 pub use perform::World;
 pub use recorded::RecordedRuns;
