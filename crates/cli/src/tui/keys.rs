@@ -71,6 +71,7 @@ impl Model {
                 self.scope = if self.scope == Scope::All { Scope::Open } else { Scope::All };
             }
             KeyCode::Char('d') if self.view == View::Timeline => self.is_deep = !self.is_deep,
+            KeyCode::F(2) => return self.switch_mouse(),
             KeyCode::Char('y') => {
                 let line = commands::shown(self);
                 self.say(Tone::Plain, &words!("copied: {line}", "已复制：{line}"));
@@ -149,7 +150,7 @@ impl Model {
         }
     }
 
-    fn enter(&mut self) -> Vec<Effect> {
+    pub fn enter(&mut self) -> Vec<Effect> {
         match self.view {
             View::Runs => match self.card().map(|card| card.id.clone()) {
                 Some(id) => self.open(&id),
@@ -157,11 +158,8 @@ impl Model {
             },
             View::Board => self.board_row().map(|row| self.open_row(row)).unwrap_or_default(),
             View::Events => {
-                let row = self.watched.as_ref().and_then(|watched| {
-                    let last = watched.log.len().checked_sub(1)?;
-                    let place = watched.chosen_event.map_or(last, |seq| watched.log.place(seq));
-                    watched.log.get(place)?.row
-                });
+                let row =
+                    self.watched.as_ref().and_then(|watched| watched.log.get(watched.event_place()?)?.row);
                 row.map(|row| self.open_row(row)).unwrap_or_default()
             }
             View::Inbox => {
@@ -185,7 +183,7 @@ impl Model {
         at_work.or(shown.first()).map(|(at, ..)| *at)
     }
 
-    fn go(&mut self, step: Step) -> Vec<Effect> {
+    pub fn go(&mut self, step: Step) -> Vec<Effect> {
         match self.view {
             View::Runs => {
                 self.chosen_run = step.from(self.chosen_run, self.cards().len());
@@ -197,16 +195,7 @@ impl Model {
                 let place = shown.iter().position(|(at, ..)| Some(*at) == chosen).unwrap_or(0);
                 watched.chosen = shown.get(step.from(place, shown.len())).map(|(at, ..)| *at);
             }
-            View::Events => {
-                let Some(watched) = &mut self.watched else { return Vec::new() };
-                let count = watched.log.len();
-                let last = count.saturating_sub(1);
-                let place = watched.chosen_event.map_or(last, |seq| watched.log.place(seq));
-                let next = step.from(place, count);
-                // The last one is whatever comes last.
-                let entry = watched.log.get(next).filter(|_| next < last);
-                watched.chosen_event = entry.map(|entry| entry.seq);
-            }
+            View::Events => return self.go_in_events(step),
             View::Inbox => {
                 let Some(watched) = &mut self.watched else { return Vec::new() };
                 watched.chosen_question = step.from(watched.chosen_question, watched.questions().len());

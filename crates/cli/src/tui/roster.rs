@@ -31,9 +31,14 @@ pub struct Row {
     pub last: Option<(i64, Words)>,
     /// How it summed up its own work.
     pub report: Option<State>,
-    /// Events that concern it, for its page.
+    /// Events that concern it, for its page: the newest of them.
     pub seqs: Vec<u64>,
+    /// How many before these are in the log alone.
+    pub forgotten: usize,
 }
+
+/// Numbers of events that are kept of one row; at times twice as many.
+pub const MOST_SEQS: usize = 10_000;
 
 /// How one stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,7 +93,7 @@ impl Roster {
         let Body::Known(event) = &news.body else {
             self.reported(news, run);
             let row = self.row_of(news, run)?;
-            self.rows.get_mut(row)?.seqs.push(news.seq);
+            self.rows.get_mut(row)?.note(news.seq);
             return Some(row);
         };
         match &event.kind {
@@ -133,7 +138,7 @@ impl Roster {
         }
         let at = self.row_of(news, run)?;
         let row = self.rows.get_mut(at)?;
-        row.seqs.push(news.seq);
+        row.note(news.seq);
         if let Some(words) = said {
             row.last = Some((event.at, words.clone()));
         }
@@ -170,7 +175,7 @@ impl Roster {
     }
 
     /// The row an event concerns.
-    fn row_of(&self, news: &News, run: &Run) -> Option<usize> {
+    pub fn row_of(&self, news: &News, run: &Run) -> Option<usize> {
         let by_agent = || {
             let number = news.agent.as_ref()?.number(run)?;
             self.of_agent.get(number as usize).copied()
@@ -238,6 +243,14 @@ impl Roster {
 }
 
 impl Row {
+    fn note(&mut self, seq: u64) {
+        self.seqs.push(seq);
+        if self.seqs.len() > 2 * MOST_SEQS {
+            self.seqs.drain(..MOST_SEQS);
+            self.forgotten += MOST_SEQS;
+        }
+    }
+
     /// How it stands now; `is_live`: somebody works on the run.
     pub fn state(&self, run: &Run, is_live: bool) -> State {
         let is_over = run.ended.is_some();

@@ -26,6 +26,9 @@ pub struct Bar {
     pub breaks: Vec<Break>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
+    /// Steps before these, where not all are kept.
+    #[serde(skip)]
+    forgotten: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -94,6 +97,15 @@ pub enum StepKind {
 }
 
 impl Bar {
+    /// The number of the next step.
+    fn next_step(&self) -> usize {
+        self.forgotten + self.steps.len()
+    }
+
+    fn step(&mut self, number: usize) -> Option<&mut Step> {
+        self.steps.get_mut(number.checked_sub(self.forgotten)?)
+    }
+
     /// A clock that jumped gives no negative time.
     pub fn took(&self, now: i64) -> i64 {
         (self.end.unwrap_or(now) - self.start).max(0)
@@ -129,6 +141,8 @@ pub struct Tracer {
     /// The same of agents outside, by their host's name for the call.
     outside: HashMap<(u32, String), (usize, usize)>,
     questions: Vec<Option<(usize, Option<usize>)>>,
+    /// Of each bar so many steps at least; `None`: all.
+    kept: Option<usize>,
 }
 
 impl Tracer {
@@ -143,6 +157,12 @@ impl Tracer {
         });
         let trace = Trace { from, to: from, resumed: Vec::new(), bars: bars.collect() };
         Self { trace, clock: from, ..Self::default() }
+    }
+
+    /// For whoever follows a run for days: of each bar only the newest steps.
+    pub fn keeping(mut self, steps: usize) -> Self {
+        self.kept = Some(steps);
+        self
     }
 
     pub fn event(&mut self, event: &Event, run: &Run) {
@@ -310,13 +330,18 @@ impl Tracer {
         let start = self.clock;
         let at = self.agents.get(agent as usize).copied()?;
         let bar = self.trace.bars.get_mut(at)?;
+        if let Some(kept) = self.kept.filter(|kept| bar.steps.len() >= 2 * kept) {
+            bar.steps.drain(..kept);
+            bar.forgotten += kept;
+        }
+        let number = bar.next_step();
         bar.steps.push(Step { kind, label, start, end: None, failed: false });
-        Some((at, bar.steps.len() - 1))
+        Some((at, number))
     }
 
     fn finish(&mut self, step: Option<(usize, usize)>, failed: bool) {
         let Some((bar, step)) = step else { return };
-        if let Some(step) = self.trace.bars.get_mut(bar).and_then(|bar| bar.steps.get_mut(step)) {
+        if let Some(step) = self.trace.bars.get_mut(bar).and_then(|bar| bar.step(step)) {
             (step.end, step.failed) = (Some(self.clock), failed);
         }
     }
@@ -333,6 +358,7 @@ impl Tracer {
             let bar = self.trace.bars.get_mut(at)?;
             bar.breaks.push(Break { why: Why::Person, start, end: None });
             let step = matches!(about, Asked::Agent { .. }).then(|| {
+                let number = bar.next_step();
                 bar.steps.push(Step {
                     kind: StepKind::Question,
                     label: "ask_user".into(),
@@ -340,7 +366,7 @@ impl Tracer {
                     end: None,
                     failed: false,
                 });
-                bar.steps.len() - 1
+                number
             });
             Some((at, step))
         });
@@ -355,7 +381,7 @@ impl Tracer {
         if let Some(pause) = open {
             pause.end = end;
         }
-        if let Some(step) = step.and_then(|step| bar.steps.get_mut(step)) {
+        if let Some(step) = step.and_then(|step| bar.step(step)) {
             step.end = end;
         }
     }
