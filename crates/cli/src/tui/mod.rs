@@ -110,6 +110,7 @@ fn show(app: &mut App, start: Start) -> Outcome {
     (stage.model.columns, stage.model.rows) = glass.size();
     let ended = stage.play(&messages, &mut glass);
     drop(glass);
+    fugato_runtime::runs::stop_listening(&state(app));
     // What cannot be drawn on is gone: nobody is left to be told, and the runs go on.
     Ok(ended.unwrap_or(Exit::Interrupted))
 }

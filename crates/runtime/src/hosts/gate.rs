@@ -97,19 +97,20 @@ pub fn answer(file: &Path, input: &[u8]) -> Option<String> {
     })
 }
 
+/// Events after a tool call, well or badly ended.
+pub(crate) const AFTER: [&str; 2] = ["PostToolUse", "PostToolUseFailure"];
+
 /// After a tool call every host takes words for the agent in.
 fn told(letters: &Path, input: &[u8]) -> Option<String> {
-    const AFTER: &str = "PostToolUse";
     // Calls are many and letters few.
     if !letters.is_dir() {
         return None;
     }
     let said: serde_json::Value = serde_json::from_slice(input).ok()?;
-    if said.get("hook_event_name").and_then(serde_json::Value::as_str) != Some(AFTER) {
-        return None;
-    }
+    let event = said.get("hook_event_name").and_then(serde_json::Value::as_str);
+    let event = event.filter(|event| AFTER.contains(event))?;
     let words = letters::take(letters)?;
-    let output = serde_json::json!({"hookEventName": AFTER, "additionalContext": words});
+    let output = serde_json::json!({"hookEventName": event, "additionalContext": words});
     Some(serde_json::json!({"hookSpecificOutput": output}).to_string())
 }
 

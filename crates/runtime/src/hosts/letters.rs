@@ -59,8 +59,8 @@ impl Letterbox {
     /// `unread`: what came in this very turn under an owner that died. Returns how many of these its hook had taken.
     pub fn open(dir: PathBuf, unread: &[String]) -> (Self, u32) {
         let heard = heard_before(&dir, unread);
-        // What an earlier turn left says nothing any more.
-        let _ = fs::remove_dir_all(&dir);
+        // What earlier turns left says nothing any more.
+        forget_turns(&dir);
         let letters = Self { dir, state: Mutex::default() };
         for text in unread.iter().skip(heard) {
             letters.put(Letter { from: None, text: text.clone() });
@@ -156,6 +156,20 @@ fn heard_before(dir: &Path, unread: &[String]) -> usize {
     unread.len() - waiting.count()
 }
 
+/// The places of all turns of an agent are called the same up to the number of the step.
+fn forget_turns(dir: &Path) {
+    let (Some(place), Some(name)) = (dir.parent(), dir.file_name().and_then(|name| name.to_str())) else {
+        return;
+    };
+    let agent = name.rsplit_once('-').map_or(name, |(agent, _)| agent);
+    let is_turn = |name: &str| name.rsplit_once('-').map_or(name, |(agent, _)| agent) == agent;
+    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(is_turn) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 /// The hook's side: takes the oldest letters, as many as fit into one answer. Words for the agent.
 pub fn take(dir: &Path) -> Option<String> {
     let mut words: Vec<String> = Vec::new();
@@ -193,7 +207,7 @@ mod tests {
     }
 
     fn opened(dir: &Path) -> Letterbox {
-        Letterbox::open(dir.join("letters"), &[]).0
+        Letterbox::open(dir.join("letters-a-1"), &[]).0
     }
 
     #[test]
@@ -251,11 +265,18 @@ mod tests {
         first.newly_taken();
         first.recorded(1);
         first.put(letter("d"));
+        let other = place.path().join("letters-b-1");
+        fs::create_dir(&other).unwrap();
         // It died: by the log b, c and d are unread, and b and c were taken.
         let unread = ["b", "c", "d"].map(str::to_owned);
         let (second, heard) = Letterbox::open(first.dir().to_owned(), &unread);
         assert_eq!(heard, 2);
         assert!(take(second.dir()).unwrap().ends_with('d'));
         assert_eq!(second.close(), 1);
+        Letterbox::open(place.path().join("letters-a-2"), &[]);
+        assert!(
+            !second.dir().exists() && other.exists(),
+            "only the earlier turns of this agent are forgotten"
+        );
     }
 }

@@ -66,6 +66,7 @@ impl Listener {
     pub fn open(state: &Path, run: &str) -> io::Result<Self> {
         let dir = place(state, run);
         DirBuilder::new().recursive(true).mode(0o700).create(&dir)?;
+        sweep(&dir, |pid| crate::store::process::look(pid) == crate::store::process::Seen::Gone);
         let own = std::process::id();
         let mut number = 0u32;
         let name = loop {
@@ -94,6 +95,26 @@ impl Drop for Listener {
         let _ = fs::remove_file(&self.file);
         // Only when nobody else listens.
         let _ = self.file.parent().map(fs::remove_dir);
+    }
+}
+
+/// Nothing of this process listens any more: for one that is about to end without waiting for its threads.
+pub fn stop_listening(state: &Path) {
+    let own = std::process::id();
+    for dir in fs::read_dir(state.join("live")).into_iter().flatten().flatten() {
+        sweep(&dir.path(), |pid| pid == own);
+        let _ = fs::remove_dir(dir.path());
+    }
+}
+
+/// Removes the places of some processes.
+fn sweep(dir: &Path, is_meant: impl Fn(u32) -> bool) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let pid = name.to_str().and_then(|name| name.split('-').next()?.parse().ok());
+        if pid.is_some_and(&is_meant) {
+            let _ = fs::remove_file(entry.path());
+        }
     }
 }
 
@@ -266,14 +287,17 @@ mod tests {
         let dead = Listener::open(state.path(), "run_a").unwrap();
         let file = dead.file.clone();
         // Its socket is closed; its place is left.
-        std::mem::drop(fs::rename(&file, file.with_extension("left")));
+        let left = file.with_extension("left");
+        fs::rename(&file, &left).unwrap();
         drop(dead);
         let deaf = Listener::open(state.path(), "run_a").unwrap();
         let mut watcher = overheard(state.path(), "run_a", Box::new(|_| {}));
         for _ in 0..5_000 {
             say(&mut watcher, "words ");
         }
-        assert!(!file.with_extension("left").exists(), "the place of the dead one is cleared");
+        assert!(!left.exists(), "the place of the dead one is cleared");
         assert!(deaf.hear(SOON).is_some());
+        stop_listening(state.path());
+        assert!(!state.path().join("live/run_a").exists());
     }
 }

@@ -18,6 +18,8 @@ mod import;
 mod journal;
 mod kinds;
 mod live;
+#[cfg(test)]
+mod long_call_tests;
 mod moment;
 #[cfg(test)]
 mod order_tests;
@@ -41,7 +43,7 @@ pub use import::{import, spool};
 pub(crate) use journal::encode_short;
 pub use journal::{JournalError, decode, encode, load, names_blob};
 pub use kinds::let_do;
-pub use live::{Listener, Speech, Spoken};
+pub use live::{Listener, Speech, Spoken, stop_listening};
 pub use moment::Moment;
 pub use perform::World;
 pub use recorded::RecordedRuns;

@@ -234,8 +234,9 @@ fn entries(place: &Place, text: &str) -> Result<Vec<Entry>, Box<Diagnostic>> {
 
 /// What a host is started with so that it asks before each tool call, in this session only.
 pub fn arguments(host: Host, program: &Program) -> [std::ffi::OsString; 2] {
+    use crate::hosts::gate;
     // Before each call it asks, and after it words for the agent are taken in; the rest is told by the host's stream.
-    let is_needed = |call: &&Call| call.is_guard || call.event == "PostToolUse";
+    let is_needed = |call: &&Call| call.is_guard || gate::AFTER.contains(&call.event);
     let needed: Vec<&Call> = calls(host).iter().filter(is_needed).collect();
     match host {
         Host::Claude => {
