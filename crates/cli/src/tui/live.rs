@@ -4,7 +4,7 @@
 use fugato_engine::{EventKind, Run};
 use fugato_runtime::runs::{Listener, Speech, Spoken};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::SyncSender;
@@ -84,8 +84,8 @@ const WAIT: Duration = Duration::from_millis(300);
 
 impl Ear {
     /// `None`: nothing can be heard here; what is said is seen when it is whole.
-    pub fn open(state: PathBuf, run: String, out: SyncSender<Message>) -> Option<Self> {
-        let listener = Listener::open(&state, &run).ok()?;
+    pub fn open(state: &Path, run: String, out: SyncSender<Message>) -> Option<Self> {
+        let listener = Listener::open(state, &run).ok()?;
         let is_shut = Arc::new(AtomicBool::new(false));
         let shut = Arc::clone(&is_shut);
         std::thread::spawn(move || {

@@ -9,6 +9,7 @@ mod directives;
 mod draw;
 mod editor;
 mod input;
+mod intervene;
 mod keys;
 mod live;
 mod log;
@@ -20,6 +21,7 @@ mod news;
 mod reading;
 mod roster;
 mod source;
+mod state;
 mod talk;
 mod terminal;
 #[cfg(test)]

@@ -102,7 +102,7 @@ impl Source {
             let wait = if is_behind { Duration::ZERO } else { LOOK };
             match asks.recv_timeout(wait) {
                 Ok(Ask::Watch { run }) => {
-                    self.ear = Ear::open(self.state.clone(), run.clone(), self.out.clone());
+                    self.ear = Ear::open(&self.state, run.clone(), self.out.clone());
                     self.watched = Some(Watching { run, next: 1, card: None });
                     self.stamp = None;
                 }

@@ -4,6 +4,7 @@
 //! torn or replaced without harm, and are rebuilt from the log. What others write there is parsed in [`foreign`], found
 //! in `intake` and handed over as commands: nothing in this room changes a run.
 
+mod disk;
 mod exporter;
 mod files;
 mod fold;

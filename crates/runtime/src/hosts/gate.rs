@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(answer(&file, b"{\"hook_event_name\":\"Stop\"}"), None, "not every event takes words");
         let told = answer(&file, b"{\"hook_event_name\":\"PostToolUse\"}").unwrap();
         assert!(told.contains("a word") && !told.contains("ermission"), "{told}");
-        letters.put(letters::Letter { from: None, text: "too late".into() });
+        letters.put(&letters::Letter { from: None, text: "too late".into() });
         assert_eq!(answer(&file, b"{\"hook_event_name\":\"PreToolUse\"}"), None);
         gate.shut();
         assert_eq!(passage(&file), Passage::Shut);

@@ -63,7 +63,7 @@ impl Letterbox {
         forget_turns(&dir);
         let letters = Self { dir, state: Mutex::default() };
         for text in unread.iter().skip(heard) {
-            letters.put(Letter { from: None, text: text.clone() });
+            letters.put(&Letter { from: None, text: text.clone() });
         }
         (letters, u32::try_from(heard).unwrap_or(u32::MAX))
     }
@@ -72,12 +72,12 @@ impl Letterbox {
         &self.dir
     }
 
-    pub fn put(&self, letter: Letter) {
+    pub fn put(&self, letter: &Letter) {
         let mut state = self.state();
         if state.is_closed {
             return;
         }
-        let is_written = letter.shown().len() <= MOST_BYTES && self.write(state.put, &letter).is_ok();
+        let is_written = letter.shown().len() <= MOST_BYTES && self.write(state.put, letter).is_ok();
         match is_written {
             true => state.put += 1,
             false => state.is_closed = true,
@@ -215,17 +215,17 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let letters = opened(place.path());
         assert_eq!(take(letters.dir()), None, "nobody wrote");
-        letters.put(letter("one"));
-        letters.put(Letter { from: Some("builder".into()), text: "二".into() });
+        letters.put(&letter("one"));
+        letters.put(&Letter { from: Some("builder".into()), text: "二".into() });
         assert_eq!((letters.is_waiting(), letters.newly_taken()), (true, 0));
         let words = take(letters.dir()).unwrap();
         assert!(words.find("operator").unwrap() < words.find("`builder`").unwrap(), "{words}");
         assert_eq!(take(letters.dir()), None);
         assert_eq!((letters.newly_taken(), letters.newly_taken(), letters.is_waiting()), (2, 0, false));
-        letters.put(letter("three"));
+        letters.put(&letter("three"));
         assert_eq!(letters.close(), 0);
         assert_eq!(take(letters.dir()), None, "the turn is over");
-        letters.put(letter("four"));
+        letters.put(&letter("four"));
         assert_eq!(take(letters.dir()), None);
     }
 
@@ -233,7 +233,7 @@ mod tests {
     fn hooks_that_come_at_once_share_the_letters() {
         let place = tempfile::tempdir().unwrap();
         let letters = opened(place.path());
-        (0..40).for_each(|n| letters.put(letter(&format!("<{n}>"))));
+        (0..40).for_each(|n| letters.put(&letter(&format!("<{n}>"))));
         let all: Vec<String> = std::thread::scope(|scope| {
             let hooks: Vec<_> =
                 (0..8).map(|_| scope.spawn(|| take(letters.dir()).unwrap_or_default())).collect();
@@ -248,9 +248,9 @@ mod tests {
     fn a_long_letter_waits_for_the_end_and_keeps_those_after_it_waiting() {
         let place = tempfile::tempdir().unwrap();
         let letters = opened(place.path());
-        letters.put(letter("short"));
-        letters.put(letter(&"x".repeat(MOST_BYTES)));
-        letters.put(letter("later"));
+        letters.put(&letter("short"));
+        letters.put(&letter(&"x".repeat(MOST_BYTES)));
+        letters.put(&letter("later"));
         assert!(take(letters.dir()).unwrap().ends_with("short"));
         assert_eq!(take(letters.dir()), None);
         assert_eq!(letters.close(), 1);
@@ -260,11 +260,11 @@ mod tests {
     fn whoever_takes_over_knows_what_was_taken_and_not_recorded() {
         let place = tempfile::tempdir().unwrap();
         let first = opened(place.path());
-        ["a", "b", "c"].into_iter().for_each(|text| first.put(letter(text)));
+        ["a", "b", "c"].into_iter().for_each(|text| first.put(&letter(text)));
         take(first.dir()).unwrap();
         first.newly_taken();
         first.recorded(1);
-        first.put(letter("d"));
+        first.put(&letter("d"));
         let other = place.path().join("letters-b-1");
         fs::create_dir(&other).unwrap();
         // It died: by the log b, c and d are unread, and b and c were taken.

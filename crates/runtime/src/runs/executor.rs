@@ -1,17 +1,20 @@
 //! Agents whose work another program does: Claude Code, Codex, or a program of the person's own. To the engine each is a
 //! model that answers once; what it does meanwhile becomes events, and its conversation can be continued.
 
+mod post;
 mod rules;
+
+use post::Post;
 
 use super::perform::World;
 use super::session::Notice;
 use crate::hosts::gate::{GATE, Gate};
-use crate::hosts::letters::{Letter, Letterbox};
+use crate::hosts::letters::Letterbox;
 use crate::hosts::{self, Ending, Guard, Host, HostEnd, HostEvent, HostSession, HostSettings, HostTask};
 use crate::process::{self, End, Spec};
 use crate::tools::{Access, ToolContext};
 use crate::wiring::{self, Program};
-use fugato_engine::{AgentState, Completion, EventKind, Executor, MessageKind, Run, Used};
+use fugato_engine::{AgentState, Completion, Executor, Run, Used};
 use fugato_model::Words;
 use fugato_model::chat::{Answer, Message, ModelFault, Role, StopReason, Usage};
 use serde_json::{Value, json};
@@ -75,39 +78,6 @@ impl Hosts {
         (!is_there).then(|| hosts::missing(host, &settings.program.to_string_lossy()))
     }
 
-    /// Something was recorded. A message to an agent that is in the middle of a turn is handed over after its next tool
-    /// call; a redirect ends the turn instead.
-    pub(super) fn recorded(&self, kind: &EventKind, run: &Run) {
-        let to = match kind {
-            EventKind::MessageSent { to, kind, .. } if *kind != Some(MessageKind::Redirect) => *to,
-            EventKind::MessageDelivered { agent, .. } => *agent,
-            _ => return,
-        };
-        let Some(agent) = run.agents.get(to as usize) else { return };
-        let all = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(letters) = all.get(agent.path.as_str()) else { return };
-        match kind {
-            EventKind::MessageSent { from, text, .. } => {
-                letters.put(Letter { from: Some(from.clone()), text: text.clone() });
-            }
-            EventKind::MessageDelivered { count, .. } => letters.recorded(*count),
-            _ => {}
-        }
-    }
-
-    fn turn_of(&self, agent: &str, letters: &Arc<Letterbox>) {
-        let mut all = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
-        all.insert(agent.to_owned(), letters.clone());
-    }
-
-    fn turn_over(&self, agent: &str, letters: &Arc<Letterbox>) {
-        let mut all = self.letters.lock().unwrap_or_else(PoisonError::into_inner);
-        // The next turn may have begun.
-        if all.get(agent).is_some_and(|known| Arc::ptr_eq(known, letters)) {
-            all.remove(agent);
-        }
-    }
-
     fn of(&self, host: Host) -> Option<&Known> {
         self.known.iter().find(|known| known.host == host)
     }
@@ -130,14 +100,6 @@ enum Job {
     Host { task: Box<HostTask>, conversation: Conversation, gates: PathBuf, post: Post },
     Program { spec: Result<Box<Spec>, String> },
     Nobody(String),
-}
-
-/// How an agent is told something in the middle of its turn.
-struct Post {
-    letters: Arc<Letterbox>,
-    /// What it was told so under an owner that died before it could be recorded.
-    heard: u32,
-    hosts: Hosts,
 }
 
 /// How often is looked whether a letter was taken. Only while there is one.
@@ -233,19 +195,8 @@ fn host(host: Host, state: &AgentState, run: &Run, world: &World) -> Job {
     task.log = world.context(state.path.as_str(), access).processes;
     let conversation = world.hosts.conversation(state.path.as_str());
     let gates = world.scratch.join("hosted");
-    // From here on: whoever speaks to it before its program is up is heard as well.
-    let (letters, heard) = Letterbox::open(gates.join(letters_of(state)), &state.inbox);
-    let letters = Arc::new(letters);
-    world.hosts.turn_of(state.path.as_str(), &letters);
-    let post = Post { letters, heard, hosts: world.hosts.clone() };
+    let post = Post::open(&gates, state, &world.hosts);
     Job::Host { task: Box::new(task), conversation, gates, post }
-}
-
-/// The same for whoever takes this step over.
-fn letters_of(state: &AgentState) -> String {
-    use sha2::Digest as _;
-    let digest: [u8; 32] = sha2::Sha256::digest(state.path.as_str()).into();
-    format!("letters-{}-{}", fugato_model::Digest::from_bytes(digest).short(), state.step)
 }
 
 /// Whose turn it is, and who hears of it.

@@ -1,7 +1,7 @@
 //! Bars as lines of text: a time axis, one row per node, its calls below it, what is many folded. Pure.
 
+use super::bars::{Bar, State, StepKind, Trace, Why};
 use super::glyphs::Glyphs;
-use super::rows::{Bar, State, StepKind, Trace, Why};
 use super::scale::{Scale, Since};
 use crate::printer::style;
 use crate::render::Width;

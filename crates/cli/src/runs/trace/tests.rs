@@ -1,7 +1,7 @@
 //! Whole charts, compared line by line.
 
+use super::bars::*;
 use super::chart::*;
-use super::rows::*;
 use crate::render::Width;
 use crate::render::canvas::strings;
 use fugato_engine::{
