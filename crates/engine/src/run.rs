@@ -13,7 +13,7 @@ mod questions;
 mod scopes;
 
 use crate::agent::{AgentState, Turn};
-use crate::effect::{Effect, EffectKey};
+use crate::effect::EffectKey;
 use crate::event::{AgentPath, Asked, Event, EventKind, Outcome, RunSpec};
 use crate::limits::{Reserve, Spent};
 use crate::plan::{PlanNode, Work};
@@ -22,6 +22,7 @@ pub use delegation::Queued;
 pub(crate) use delegation::own_id;
 pub(crate) use delegation::wanted_type;
 pub(crate) use directives::Found;
+use effects::Wanted;
 use fugato_model::{Digest, Words};
 pub use memory::KEPT_MS;
 pub(crate) use questions::permit;
@@ -89,7 +90,7 @@ pub struct Run {
     /// Agents without a slot: they only wait for a person, or for a slot to come back to.
     resting: BTreeSet<u32>,
     /// What was under way when a budget ran out: wanted again once it is raised.
-    suspended: BTreeMap<EffectKey, Effect>,
+    suspended: BTreeMap<EffectKey, Wanted>,
     pub(crate) unended: u32,
     /// Live agents, and those of them that are paused.
     pub(crate) live: BTreeSet<u32>,
@@ -100,7 +101,7 @@ pub struct Run {
     pub(crate) undelivered: BTreeMap<u32, Vec<u64>>,
     open_questions: BTreeSet<u32>,
     // Ordered, so that the same log stops and starts things in the same order.
-    wanted: BTreeMap<EffectKey, Effect>,
+    wanted: BTreeMap<EffectKey, Wanted>,
     changes: Vec<Change>,
     dependents: Vec<Vec<u32>>,
 }
@@ -279,8 +280,8 @@ impl Run {
                 if matches!(self.ended, Some((Outcome::BudgetExhausted, ..))) {
                     self.ended = None;
                     (0..self.agents.len()).for_each(|at| self.refresh(index(at)));
-                    for (key, effect) in std::mem::take(&mut self.suspended) {
-                        self.want(key, effect);
+                    for (key, wanted) in std::mem::take(&mut self.suspended) {
+                        self.want(key, wanted.effect().clone());
                     }
                 }
             }

@@ -49,7 +49,26 @@ impl Recorder<'_> {
 impl Run {
     /// Decides one input. `now` is milliseconds since 1970.
     pub fn decide(&mut self, input: Input, now: i64) -> Result<Vec<Event>, Refusal> {
-        let by = match &input {
+        let mut events = Vec::new();
+        self.decide_into(input, now, &mut events).map(|()| events)
+    }
+
+    /// The same; the events are put behind those that are there. A refusal adds none.
+    pub fn decide_into(&mut self, input: Input, now: i64, events: &mut Vec<Event>) -> Result<(), Refusal> {
+        let before = events.len();
+        let mut recorder = Recorder { run: self, events: std::mem::take(events), now, by: By::Engine };
+        let decided = recorder.decide(input);
+        *events = recorder.events;
+        if decided.is_err() {
+            events.truncate(before);
+        }
+        decided
+    }
+}
+
+impl Recorder<'_> {
+    fn decide(&mut self, input: Input) -> Result<(), Refusal> {
+        self.by = match &input {
             Input::Direct { .. } | Input::Answer { .. } | Input::Send { .. } | Input::Raise { .. } => {
                 By::User
             }
@@ -61,13 +80,13 @@ impl Run {
             Input::Tick => By::Timer,
             Input::Go | Input::Recover { .. } => By::Engine,
         };
-        let mut recorder = Recorder { run: self, events: Vec::new(), now, by };
+        let recorder = self;
         match input {
             Input::Go => {}
-            Input::Recover { epoch } => recover::recover(&mut recorder, epoch),
-            Input::Completed { key, completion } => completion::completed(&mut recorder, key, completion),
+            Input::Recover { epoch } => recover::recover(recorder, epoch),
+            Input::Completed { key, completion } => completion::completed(recorder, key, completion),
             Input::Retrying { agent, wait_ms, reason } => {
-                completion::retrying(&mut recorder, &agent, wait_ms, reason);
+                completion::retrying(recorder, &agent, wait_ms, reason);
             }
             Input::Hosted { agent, step, session, used } => {
                 if let Some((agent, _)) = recorder.run.agent(agent.as_str()) {
@@ -90,17 +109,17 @@ impl Run {
                 }
             }
             Input::Direct { verb, target, text } => {
-                directive::direct(&mut recorder, verb, &target, text.as_deref())?;
+                directive::direct(recorder, verb, &target, text.as_deref())?;
             }
-            Input::Answer { question, answer } => answer::answer(&mut recorder, question, answer)?,
-            Input::Send { to, from, text, kind } => directive::send(&mut recorder, &to, &from, &text, kind)?,
+            Input::Answer { question, answer } => answer::answer(recorder, question, answer)?,
+            Input::Send { to, from, text, kind } => directive::send(recorder, &to, &from, &text, kind)?,
             Input::Skipped { file, problem } => recorder.emit(EventKind::ForeignSkipped { file, problem }),
-            Input::Raise { limits } => recover::raise(&mut recorder, limits)?,
-            Input::Tick => tick::tick(&mut recorder),
+            Input::Raise { limits } => recover::raise(recorder, limits)?,
+            Input::Tick => tick::tick(recorder),
         }
         recorder.by = By::Engine;
-        crate::driver::advance(&mut recorder);
-        Ok(recorder.events)
+        crate::driver::advance(recorder);
+        Ok(())
     }
 }
 

@@ -5,15 +5,37 @@ use crate::agent_type::Executor;
 use crate::effect::{Effect, EffectKey};
 use crate::event::EffectClass;
 
+/// An effect as it is kept: many nodes are nothing to do, and take no room.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Wanted(Option<Box<Effect>>);
+
+static NOTHING: Effect = Effect::Noop;
+
+impl Wanted {
+    pub(super) fn effect(&self) -> &Effect {
+        self.0.as_deref().unwrap_or(&NOTHING)
+    }
+
+    pub(super) fn is_nothing(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+impl From<Effect> for Wanted {
+    fn from(effect: Effect) -> Self {
+        Self((effect != NOTHING).then(|| Box::new(effect)))
+    }
+}
+
 impl Run {
     /// Effects that should be under way now.
     pub fn wanted(&self) -> impl Iterator<Item = (EffectKey, &Effect)> {
         let wanted = self.wanted.iter().filter(|_| self.ended.is_none());
-        wanted.map(|(key, effect)| (*key, effect))
+        wanted.map(|(key, wanted)| (*key, wanted.effect()))
     }
 
     pub fn effect(&self, key: EffectKey) -> Option<&Effect> {
-        self.wanted.get(&key).filter(|_| self.ended.is_none())
+        self.wanted.get(&key).filter(|_| self.ended.is_none()).map(Wanted::effect)
     }
 
     /// What changed about them since the last call, in order.
@@ -22,7 +44,7 @@ impl Run {
     }
 
     pub(super) fn want(&mut self, key: EffectKey, effect: Effect) {
-        self.wanted.insert(key, effect);
+        self.wanted.insert(key, effect.into());
         self.changes.push(Change::Wanted(key));
     }
 
@@ -50,7 +72,7 @@ impl Run {
             index: u32::MAX,
         };
         let once = |effect: &Effect| matches!(effect, Effect::RunTool { class: EffectClass::Once, .. });
-        if self.wanted.range(of_agent).any(|(_, effect)| once(effect)) {
+        if self.wanted.range(of_agent).any(|(_, wanted)| once(wanted.effect())) {
             self.doubt(self.agents.get(agent as usize).and_then(|state| state.node));
         }
     }
@@ -72,7 +94,7 @@ impl Run {
                 .is_some_and(|state| matches!(state.kind.executor, Executor::Script { .. })),
             _ => false,
         };
-        let is_once = |(key, effect): &(&EffectKey, &Effect)| once(effect) || by_program(key);
+        let is_once = |(key, wanted): &(&EffectKey, &Wanted)| once(wanted.effect()) || by_program(key);
         let mut keys: Vec<EffectKey> = self.wanted.iter().filter(is_once).map(|(key, _)| *key).collect();
         keys.sort();
         keys

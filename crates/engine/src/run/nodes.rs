@@ -255,7 +255,8 @@ impl Run {
     pub(super) fn drop_node_effect(&mut self, node: u32) {
         let Some(attempt) = self.node(node).map(|state| state.attempt) else { return };
         let key = EffectKey::Node { node, attempt };
-        if self.wanted.remove(&key).is_some() {
+        // Nothing is under way for nothing.
+        if self.wanted.remove(&key).is_some_and(|wanted| !wanted.is_nothing()) {
             self.changes.push(Change::Dropped(key));
         }
     }

@@ -76,14 +76,15 @@ impl Exporter {
     }
 
     /// The log has grown by these events. Whoever does not have them gives none: they are read from the log.
-    pub fn committed(&self, events: &[Arc<Event>]) {
+    pub fn committed(&self, events: &Arc<Vec<Event>>) {
         let mut asked = self.shared.lock();
         (asked.changed, asked.resting) = (true, false);
-        asked.behind |= events.is_empty() || asked.fresh.len() + events.len() > HELD;
+        asked.held += events.len();
+        asked.behind |= events.is_empty() || asked.held > HELD;
         if asked.behind {
             asked.fresh.clear();
         } else {
-            asked.fresh.extend_from_slice(events);
+            asked.fresh.push(events.clone());
         }
         drop(asked);
         self.shared.bell.notify_all();
@@ -143,8 +144,9 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Asked {
     changed: bool,
-    /// Events that were stored since the last pass.
-    fresh: Vec<Arc<Event>>,
+    /// Events that were stored since the last pass, as they were stored together, and how many they are.
+    fresh: Vec<Arc<Vec<Event>>>,
+    held: usize,
     /// There were more of them than are held.
     behind: bool,
     /// Nobody works on the run.
@@ -200,7 +202,7 @@ impl Drop for Ended {
 struct Order {
     owner: Owner,
     /// `None`: only the log has them all.
-    fresh: Option<Vec<Arc<Event>>>,
+    fresh: Option<Vec<Arc<Vec<Event>>>>,
     settle: Vec<oneshot::Sender<()>>,
     closing: bool,
 }
@@ -237,8 +239,7 @@ impl Work {
 
     /// Waits for a change, then for more of them.
     fn next(&mut self, rest: Duration) -> Order {
-        let urgent =
-            |asked: &Asked| asked.closing || !asked.settle.is_empty() || asked.fresh.len() > HELD / 2;
+        let urgent = |asked: &Asked| asked.closing || !asked.settle.is_empty() || asked.held > HELD / 2;
         let waiting = |asked: &mut Asked| !asked.changed && !urgent(asked);
         let began = Instant::now();
         let shared = self.shared.clone();
@@ -261,6 +262,7 @@ impl Work {
         asked.changed = false;
         let owner = if asked.resting || asked.closing { Owner::Gone } else { Owner::Here };
         let (fresh, settle) = (std::mem::take(&mut asked.fresh), std::mem::take(&mut asked.settle));
+        asked.held = 0;
         let fresh = (!std::mem::take(&mut asked.behind)).then_some(fresh);
         Order { owner, fresh, settle, closing: asked.closing }
     }
@@ -290,7 +292,12 @@ impl Work {
         Ok(())
     }
 
-    fn pass(&mut self, owner: Owner, fresh: Option<&[Arc<Event>]>, is_last: bool) -> Result<(), WriteError> {
+    fn pass(
+        &mut self,
+        owner: Owner,
+        fresh: Option<&[Arc<Vec<Event>>]>,
+        is_last: bool,
+    ) -> Result<(), WriteError> {
         let mut pointed = Ok(());
         if self.open.is_none() {
             let files = Files::open(&self.state.join("runs").join(&self.run))?;

@@ -95,17 +95,17 @@ impl Writer {
     /// The same from events that were kept since they were stored. `None`: there are some between that were not.
     pub fn follow(
         &mut self,
-        fresh: &[Arc<Event>],
+        fresh: &[Arc<Vec<Event>>],
         owner: Owner,
         intake: Option<&mut Intake>,
     ) -> Option<Result<(), WriteError>> {
         let next = self.fold.as_ref().map_or(1, |fold| fold.seq + 1);
-        let new = fresh.get(fresh.partition_point(|event| event.seq < next)..).unwrap_or_default();
-        let is_gapless = new.iter().map(|event| event.seq).eq((next..).take(new.len()));
-        if !is_gapless || (next == 1 && new.is_empty()) {
+        let new = || fresh.iter().flat_map(|part| part.iter()).skip_while(|event| event.seq < next);
+        let is_gapless = new().zip(next..).all(|(event, seq)| event.seq == seq);
+        if !is_gapless || (next == 1 && new().next().is_none()) {
             return None;
         }
-        let taken = new.iter().try_for_each(|event| self.take(event));
+        let taken = new().try_for_each(|event| self.take(event));
         Some(self.write(taken, owner, intake))
     }
 

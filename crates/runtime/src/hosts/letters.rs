@@ -53,6 +53,8 @@ struct State {
     recorded: u32,
     /// One did not fit, or the turn is over: whatever comes now waits for the turn's end, so that the order is kept.
     is_closed: bool,
+    /// What was there when the turn was taken over, and may yet be told of.
+    known: Vec<String>,
 }
 
 impl Letterbox {
@@ -65,6 +67,7 @@ impl Letterbox {
         for text in unread.iter().skip(heard) {
             letters.put(&Letter { from: None, text: text.clone() });
         }
+        letters.state().known = unread.iter().skip(heard).cloned().collect();
         (letters, u32::try_from(heard).unwrap_or(u32::MAX))
     }
 
@@ -75,6 +78,11 @@ impl Letterbox {
     pub fn put(&self, letter: &Letter) {
         let mut state = self.state();
         if state.is_closed {
+            return;
+        }
+        // It was decided before this turn was taken over, and is stored only now.
+        if let Some(known) = state.known.iter().position(|text| *text == letter.text) {
+            state.known.remove(known);
             return;
         }
         let is_written = letter.shown().len() <= MOST_BYTES && self.write(state.put, letter).is_ok();
@@ -271,6 +279,7 @@ mod tests {
         let unread = ["b", "c", "d"].map(str::to_owned);
         let (second, heard) = Letterbox::open(first.dir().to_owned(), &unread);
         assert_eq!(heard, 2);
+        second.put(&letter("d"));
         assert!(take(second.dir()).unwrap().ends_with('d'));
         assert_eq!(second.close(), 1);
         Letterbox::open(place.path().join("letters-a-2"), &[]);

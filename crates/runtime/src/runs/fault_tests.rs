@@ -3,7 +3,7 @@
 //! if nothing had happened.
 
 use super::test_bed::{Bed, Driven, is_alive, node, script, small};
-use super::{Control, End, RunError, Session, load};
+use super::{Control, End, Notice, RunError, Session, load};
 use crate::store::StoreError;
 use crate::store::faults::{Faults, Step};
 use crate::store::{Owner, RunStatus, Store};
@@ -194,12 +194,26 @@ async fn a_command_that_could_not_be_stored_is_not_acknowledged() {
     bed.script("one", "sleep 300");
     let nodes = vec![node("one", &[], script("one", EffectClass::Read), None)];
     let store = Store::open_with(&bed.state(), Faults::from(Step::Commit, 3, Errno::NOSPC)).unwrap();
-    let mut session = Session::create(store, bed.spec(nodes), bed.world(), Box::new(|_| {})).unwrap();
+    // What is told before the first events are durable would be stored with them.
+    let (started, begun) = tokio::sync::oneshot::channel();
+    let mut started = Some(started);
+    let watcher = move |notice| {
+        if let Notice::Event(event) = notice
+            && matches!(event.kind, EventKind::NodeStarted { .. })
+        {
+            let _ = started.take().map(|started| started.send(()));
+        }
+    };
+    let mut session = Session::create(store, bed.spec(nodes), bed.world(), Box::new(watcher)).unwrap();
     let (controls, inbox) = tokio::sync::mpsc::channel(1);
     let (reply, replied) = tokio::sync::oneshot::channel();
     let pause = Input::Direct { verb: Verb::Pause, target: Target::All, text: None };
-    controls.send(Control::Input(pause, reply)).await.unwrap();
-    session.drive(inbox).await.unwrap_err();
+    let tells = async {
+        begun.await.unwrap();
+        controls.send(Control::Input(pause, reply)).await.unwrap();
+    };
+    let (driven, ()) = tokio::join!(session.drive(inbox), tells);
+    driven.unwrap_err();
     drop(session);
     assert!(replied.await.is_err(), "nobody was told that the run is paused");
     assert!(!Run::replay(&load(&bed.reader(), "run_bed").unwrap()).unwrap().held);

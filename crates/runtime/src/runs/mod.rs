@@ -48,7 +48,7 @@ pub use moment::Moment;
 pub use perform::World;
 pub use recorded::RecordedRuns;
 pub use rerun::{Again, Rerun, RerunError, is_task, plan_rerun};
-pub use session::{Control, End, Notice, Place, RunError, Session};
+pub use session::{Control, End, Notice, Place, RunError, Session, Stored};
 pub use shelf::Shelf;
 pub(crate) use start::new_id;
 pub use start::{MASTER_STEPS, StartError, Started, Task, plan_run, plan_task};

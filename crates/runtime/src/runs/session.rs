@@ -1,16 +1,21 @@
 //! One run, one owner, one loop: inputs in, events out and stored, then effects started or stopped.
 
+mod intake;
+mod pipeline;
+
+use intake::Commands;
+use pipeline::OnTheWay;
+
 use super::clock::Clock;
-use super::commands::{LOOK, write_answer};
+use super::commands::LOOK;
 use super::foreign;
 use super::journal::{self, JournalError};
 use super::perform::{Performed, World};
 use super::washing;
 use crate::exports::Exporter;
-use crate::store::{Batch, Lease, NewRun, Owner, Reader, Receipt, RunStatus, RunSummary, Store, StoreError};
+use crate::store::{Batch, Lease, NewRun, Owner, Reader, RunStatus, RunSummary, Store, StoreError};
 use fugato_engine::{
-    AgentPath, Change, Command, Completion, Effect, EffectKey, Event, EventKind, Input, Refusal, Run,
-    RunSpec, Used,
+    AgentPath, Completion, Effect, EffectKey, Event, EventKind, Input, Refusal, Run, RunSpec, Used,
 };
 use fugato_model::chat::ModelFault;
 use fugato_model::{Words, words};
@@ -37,7 +42,7 @@ pub enum Control {
 #[derive(Clone, Debug)]
 pub enum Notice {
     /// It is stored.
-    Event(Arc<Event>),
+    Event(Stored),
     /// Text of a model or output of a program as it arrives: not stored, may be lost.
     Live { agent: String, text: String },
     /// The program that does an agent's work has a conversation of this name.
@@ -54,6 +59,28 @@ pub enum Notice {
     Memory { agent: String, place: Place },
     /// Something beside the run went wrong; the run goes on.
     Warning(Words),
+}
+
+/// A durable event. It shares memory with those that were stored with it: to be read and let go.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    part: Arc<Vec<Event>>,
+    at: usize,
+}
+
+impl Stored {
+    fn each(part: &Arc<Vec<Event>>) -> impl Iterator<Item = Self> {
+        (0..part.len()).map(|at| Self { part: part.clone(), at })
+    }
+}
+
+impl std::ops::Deref for Stored {
+    type Target = Event;
+
+    #[expect(clippy::indexing_slicing, reason = "made in one place, for each place of the part")]
+    fn deref(&self) -> &Event {
+        &self.part[self.at]
+    }
 }
 
 /// Where the conversation of an agent is.
@@ -99,6 +126,10 @@ pub struct Session {
     watcher: Watcher,
     clock: Clock,
     queue: VecDeque<Queued>,
+    /// What was decided and is on its way to the disk, first to last.
+    on_the_way: VecDeque<OnTheWay>,
+    /// What the caller asked for and the run refused: the session ends with it.
+    refused: Option<Refusal>,
     /// Where commands of other processes are read, and the last one taken.
     commands: Commands,
     tasks: JoinSet<Performed>,
@@ -121,16 +152,6 @@ struct Queued {
     asked_by: AskedBy,
 }
 
-/// What was decided and goes to the store together.
-#[derive(Default)]
-struct Part {
-    events: Vec<Event>,
-    answers: Vec<(i64, String)>,
-}
-
-/// So many events are worth a transaction of their own while the rest is decided.
-const PART: usize = 512;
-
 enum AskedBy {
     Nobody,
     /// Whoever holds the session: a refusal is an error of theirs.
@@ -146,13 +167,6 @@ impl From<Input> for Queued {
     fn from(input: Input) -> Self {
         Self { input, asked_by: AskedBy::Nobody }
     }
-}
-
-#[derive(Default)]
-struct Commands {
-    reader: Option<Reader>,
-    stamp: Option<i64>,
-    taken: i64,
 }
 
 impl std::fmt::Debug for Session {
@@ -192,9 +206,7 @@ impl Session {
         };
         let lease = store.create_owned_run(new, &Owner::this_process())?;
         let mut session = Self::new(run, store, lease, world, watcher);
-        let created = Arc::new(created);
-        session.exporter.committed(std::slice::from_ref(&created));
-        (session.watcher)(Notice::Event(created));
+        session.tell_stored(vec![created]);
         session.queue.push_back(Input::Go.into());
         Ok(session)
     }
@@ -259,6 +271,8 @@ impl Session {
             world,
             watcher,
             queue: VecDeque::new(),
+            on_the_way: VecDeque::new(),
+            refused: None,
             tasks: JoinSet::new(),
             under_way: HashMap::new(),
             live,
@@ -306,7 +320,12 @@ impl Session {
         loop {
             // What was said on the way to an outcome is heard before it.
             self.pass_on();
-            self.turn().await?;
+            self.decide()?;
+            if self.on_the_way.is_empty()
+                && let Some(refusal) = self.refused.take()
+            {
+                return Err(RunError::Refused(refusal));
+            }
             if let Some(end) = self.end() {
                 // Somebody may have spoken while the last events were stored.
                 self.hear()?;
@@ -317,6 +336,9 @@ impl Session {
             }
             let deadline = self.run.deadline().map(|at| self.clock.until(at));
             tokio::select! {
+                stored = pipeline::first(&mut self.on_the_way), if !self.on_the_way.is_empty() => {
+                    self.stored(stored)?;
+                }
                 Some(done) = self.tasks.join_next() => self.take(done),
                 Some(notice) = self.live.1.recv() => self.heard(notice),
                 control = controls.recv() => match control {
@@ -376,144 +398,6 @@ impl Session {
         }
     }
 
-    /// Takes what other processes told the run.
-    fn hear(&mut self) -> Result<(), RunError> {
-        if self.commands.reader.is_none() {
-            self.commands.reader = Some(self.store.reader()?);
-        }
-        let Some(reader) = &self.commands.reader else { return Ok(()) };
-        let stamp = reader.stamp()?;
-        if self.commands.stamp == Some(stamp) {
-            return Ok(());
-        }
-        for waiting in reader.commands(&self.run.spec.id, self.commands.taken)? {
-            self.commands.taken = waiting.id;
-            let asked_by = match foreign::file_of(&waiting.body) {
-                Some(file) => AskedBy::File(waiting.id, file),
-                None => AskedBy::Command(waiting.id),
-            };
-            let queued = match serde_json::from_str::<Command>(&waiting.body) {
-                Ok(command) => Queued { input: command.into(), asked_by },
-                // Of a later version: refused with its words, because nobody may wait for ever.
-                Err(_) => Queued { input: Input::Go, asked_by },
-            };
-            self.queue.push_back(queued);
-        }
-        self.commands.stamp = Some(stamp);
-        Ok(())
-    }
-
-    /// Decides everything queued, stores it, and reconciles. While much is decided, the store writes what was decided
-    /// first: the events of one decision stay together, and nothing is done or told before all of them are durable.
-    async fn turn(&mut self) -> Result<(), RunError> {
-        while !self.queue.is_empty() {
-            let (mut parts, mut part) = (Vec::new(), Part::default());
-            let (mut replies, mut refused) = (Vec::new(), None);
-            while let Some(Queued { mut input, asked_by }) = self.queue.pop_front() {
-                if let Some(redactor) = self.store.redactor() {
-                    washing::input(&redactor, &mut input);
-                }
-                let is_unknown =
-                    matches!((&input, &asked_by), (Input::Go, AskedBy::Command(_) | AskedBy::File(..)));
-                let now = self.clock.now();
-                let directive = match &input {
-                    Input::Direct { verb, target, text } => Some((*verb, target.clone(), text.clone())),
-                    _ => None,
-                };
-                let is_directive = directive.is_some();
-                let decided = match is_unknown {
-                    true => Err(Refusal { words: words!("unknown command", "未知命令") }),
-                    false => self.run.decide(input, now),
-                };
-                if let (Some((verb, target, text)), Err(refusal)) = (directive, &decided) {
-                    part.events.extend(self.run.refused(verb, target, text, refusal, now));
-                }
-                let decided = decided.map(|new| part.events.extend(new));
-                match asked_by {
-                    AskedBy::Nobody => {}
-                    AskedBy::Caller => refused = refused.or(decided.err()),
-                    AskedBy::Here(reply) => replies.push((reply, decided)),
-                    AskedBy::Command(id) => part.answers.push((id, write_answer(&decided))),
-                    AskedBy::File(id, file) => {
-                        if let (Err(refusal), false) = (&decided, is_directive) {
-                            let skipped = Input::Skipped { file, problem: refusal.words.clone() };
-                            part.events.extend(self.run.decide(skipped, now).unwrap_or_default());
-                        }
-                        part.answers.push((id, write_answer(&decided)));
-                    }
-                }
-                if part.events.len() >= PART {
-                    parts.push(self.hand_over(std::mem::take(&mut part))?);
-                }
-            }
-            if !part.events.is_empty() || !part.answers.is_empty() {
-                parts.push(self.hand_over(part)?);
-            }
-            self.committed(parts).await?;
-            // Acknowledged only after the commit. Whoever asked may be gone.
-            for (reply, answer) in replies {
-                let _ = reply.send(answer);
-            }
-            if let Some(refusal) = refused {
-                return Err(RunError::Refused(refusal));
-            }
-            self.reconcile();
-        }
-        Ok(())
-    }
-
-    fn hand_over(&self, part: Part) -> Result<(Vec<Event>, Receipt), RunError> {
-        let Part { events, answers } = part;
-        let batch = Batch {
-            run: self.run.spec.id.clone(),
-            epoch: self.lease.epoch,
-            first_seq: events.first().map_or(self.run.seq + 1, |event| event.seq),
-            events: events
-                .iter()
-                .map(|event| journal::encode(event, &self.store))
-                .collect::<Result<_, _>>()?,
-            summary: Some(RunSummary {
-                status: status_of(&self.run),
-                title: None,
-                updated_at: self.clock.now(),
-                details: None,
-            }),
-            answers,
-        };
-        Ok((events, self.store.append(batch)))
-    }
-
-    async fn committed(&mut self, parts: Vec<(Vec<Event>, Receipt)>) -> Result<(), RunError> {
-        let mut stored = Vec::with_capacity(parts.len());
-        for (events, receipt) in parts {
-            receipt.await?;
-            stored.extend(events.into_iter().map(Arc::new));
-        }
-        if stored.is_empty() {
-            return Ok(());
-        }
-        self.exporter.committed(&stored);
-        for event in stored {
-            self.world.hosts.recorded(&event.kind, &self.run);
-            (self.watcher)(Notice::Event(event));
-        }
-        Ok(())
-    }
-
-    /// Starts what is wanted and not under way, stops what is under way and not wanted.
-    fn reconcile(&mut self) {
-        for change in self.run.take_changes() {
-            match change {
-                Change::Dropped(key) => {
-                    if let Some(token) = self.under_way.remove(&key) {
-                        token.cancel();
-                    }
-                }
-                Change::Wanted(key) => self.start(key),
-            }
-        }
-    }
-
     fn start(&mut self, key: EffectKey) {
         if self.under_way.contains_key(&key) {
             return;
@@ -545,6 +429,9 @@ impl Session {
 
     /// Is there anything left that this session could wait for?
     fn end(&self) -> Option<End> {
+        if !self.on_the_way.is_empty() {
+            return None;
+        }
         if self.run.ended.is_some() {
             return Some(End::Ended);
         }

@@ -178,7 +178,7 @@ async fn live(state: &Path) -> Vec<String> {
     let warnings = Arc::new(Mutex::new(Vec::new()));
     let told = warnings.clone();
     let exporter = Exporter::start(state, RUN, 1, move |words| told.lock().unwrap().push(words.en));
-    exporter.committed(&[]);
+    exporter.committed(&Arc::default());
     exporter.settle().await;
     exporter.settle().await;
     drop(exporter);
@@ -248,7 +248,7 @@ async fn files_deleted_under_a_live_export_are_back_when_it_ends() {
     exporter.settle().await;
     fs::remove_dir_all(run_dir(dir.path()).join("agents")).unwrap();
     append(&store, RUN, &events[25..]);
-    exporter.committed(&[]);
+    exporter.committed(&Arc::default());
     exporter.settle().await;
     assert_eq!(tree(&run_dir(dir.path())), expected(dir.path(), RUN, Owner::Gone));
 }

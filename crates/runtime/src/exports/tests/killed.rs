@@ -37,7 +37,7 @@ fn exporting_child() {
             },
         };
         append(&store, RUN, &[Event { v: Event::VERSION, seq: next, at, by: By::Engine, kind }]);
-        exporter.committed(&[]);
+        exporter.committed(&std::sync::Arc::default());
         println!("wrote {next}");
         std::io::stdout().flush().unwrap();
         next += 1;

@@ -89,7 +89,7 @@ async fn of_two_writers_of_one_run_the_second_waits_for_its_turn() {
     assert_eq!(*warned.lock().unwrap(), 1);
     drop(first);
     append(&store, "run_twice", &log(vec![created(agents("x")), agent_started("收集/日历", Some(0))])[1..]);
-    second.committed(&[]);
+    second.committed(&Arc::default());
     second.settle().await;
     assert_eq!(tree(&dir.path().join("runs/run_twice")), expected(dir.path(), "run_twice", Owner::Gone));
 }

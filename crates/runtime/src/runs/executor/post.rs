@@ -17,7 +17,10 @@ pub(super) struct Post {
 impl Post {
     /// From here on: whoever speaks to it before its program is up is heard as well.
     pub fn open(gates: &Path, state: &AgentState, hosts: &Hosts) -> Self {
-        let (letters, heard) = Letterbox::open(gates.join(letters_of(state)), &state.inbox);
+        // Only of one whose owner died in this very step: what is decided now becomes a letter when it is stored.
+        let was_left = state.session.as_ref().is_some_and(|(step, _)| *step == state.step);
+        let unread = if was_left { state.inbox.as_slice() } else { &[] };
+        let (letters, heard) = Letterbox::open(gates.join(letters_of(state)), unread);
         let letters = Arc::new(letters);
         hosts.turn_of(state.path.as_str(), &letters);
         Self { letters, heard, hosts: hosts.clone() }
