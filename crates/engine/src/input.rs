@@ -37,6 +37,12 @@ pub enum Input {
         is_error: bool,
         head: String,
     },
+    /// It was told its oldest messages in the middle of this step.
+    Heard {
+        agent: AgentPath,
+        step: u32,
+        count: u32,
+    },
     /// A model call under way is tried again after a wait.
     Retrying {
         agent: AgentPath,

@@ -74,7 +74,11 @@ impl Follower {
                 let line = serde_json::json!({"type": "memory", "agent": agent, "in": place});
                 let _ = app.out.line(line).and_then(|()| app.out.flush());
             }
-            Notice::Memory { .. } | Notice::Said { .. } | Notice::Hosted { .. } | Notice::Acted { .. } => {}
+            Notice::Memory { .. }
+            | Notice::Said { .. }
+            | Notice::Hosted { .. }
+            | Notice::Acted { .. }
+            | Notice::Heard { .. } => {}
             Notice::Live { agent, text } => {
                 if self.watching.jsonl
                     && let Some(part) = self.streams.live(&agent, &text)

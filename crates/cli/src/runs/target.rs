@@ -8,6 +8,7 @@ use fugato_engine::{AgentPath, Target};
 use fugato_model::{Exit, nearest, words};
 use fugato_runtime::store::{Reader, RunRow};
 use fugato_runtime::view::{self, Active, Overview};
+use std::path::Path;
 
 /// A run that can be told something, and how it stands.
 #[derive(Debug)]
@@ -20,25 +21,35 @@ pub struct Told {
 /// The run of this id, or the active one.
 pub fn told(run: Option<&str>, app: &App) -> Result<Told, CliError> {
     let state = state(app);
-    let nobody = || {
-        CliError::new(
-            Exit::NoActiveRun,
-            words!("No active orchestration to intervene in.", "没有可以干预的编排。"),
-        )
-        .hint(words!("runs that can go on: fugato runs", "查看可以继续的运行：fugato runs"))
-    };
     let Some(reader) = Reader::open(&state).map_err(|error| store_error(&error))? else {
-        return Err(nobody());
+        return Err(nobody(Some(&state)));
     };
     let row = match run {
         Some(id) => find(&reader, Some(id))?,
         None => match view::active(&reader, &state).map_err(|error| store_error(&error))? {
             Active::Run(row) => *row,
-            Active::Ended(_) | Active::Nothing => return Err(nobody()),
+            Active::Ended(_) => return Err(nobody(None)),
+            Active::Nothing => return Err(nobody(Some(&state))),
         },
     };
     let view = view::of_run(&state, &reader, &row).map_err(|error| view_error(&error))?;
     Ok(Told { reader, row, view })
+}
+
+/// `state`: where another program may keep a run that `fugato status` shows. What it does with our words nobody here knows.
+fn nobody(state: Option<&Path>) -> CliError {
+    let foreign = state.and_then(|state| view::foreign(state).ok().flatten());
+    let error = CliError::new(
+        Exit::NoActiveRun,
+        words!("No active orchestration to intervene in.", "没有可以干预的编排。"),
+    );
+    match foreign.map(|view| fugato_model::escape_for_terminal(&view.id).into_owned()) {
+        Some(id) => error.hint(words!(
+            "run `{id}` belongs to another program, which reads its own control.json; fugato only shows it",
+            "运行 `{id}` 属于另一个程序，由该程序读取它自己的 control.json；fugato 只能显示它"
+        )),
+        None => error.hint(words!("runs that can go on: fugato runs", "查看可以继续的运行：fugato runs")),
+    }
 }
 
 impl Told {

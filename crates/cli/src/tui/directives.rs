@@ -31,6 +31,9 @@ pub struct Directives {
     pub list: Vec<Directive>,
 }
 
+/// More are in `control.log.jsonl`; at times twice as many are kept.
+const MOST: usize = 2_000;
+
 /// How far one has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receipt {
@@ -56,6 +59,9 @@ impl Directives {
         let Some(generation) = fields.get("generation").and_then(Value::as_u64) else { return };
         if matches!(name, "recorded" | "refused") && self.find(generation).is_none() {
             self.list.extend(new(generation, news.at, &fields));
+            if self.list.len() > 2 * MOST {
+                self.list.drain(..MOST);
+            }
         }
         let whom = || {
             let agent = news.agent.as_ref().and_then(|who| match who {

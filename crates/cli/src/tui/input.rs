@@ -4,6 +4,7 @@
 //! Our own, because the library's reader turns in circles when a terminal is gone, and loses the first key after a change
 //! of the screen's size.
 
+use super::mouse::{Mouse, Pressed};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// What a person did.
@@ -11,6 +12,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 pub enum Typed {
     Key(KeyEvent),
     Paste(String),
+    Mouse(Mouse),
 }
 
 /// What has arrived and is not understood yet.
@@ -164,6 +166,9 @@ fn sequence(rest: &[u8]) -> Read {
     let (Some(letter), Some(parameters)) = (rest.get(end), rest.get(..end)) else {
         return Read::Taken(None, used);
     };
+    if let Some(where_and_what) = parameters.strip_prefix(b"<") {
+        return Read::Taken(mouse(where_and_what, *letter), used);
+    }
     let mut numbers = parameters.split(|byte| *byte == b';').map(|part| {
         let digits = part.split(|byte| *byte == b':').next().unwrap_or_default();
         std::str::from_utf8(digits).ok().and_then(|digits| digits.parse::<u32>().ok())
@@ -185,6 +190,24 @@ fn sequence(rest: &[u8]) -> Read {
         }
         (letter, _) => Read::Taken(by_letter(*letter, held), used),
     }
+}
+
+/// `button;column;row`, counted from 1, and whether it went down. Buttons that are let go and moves say nothing.
+fn mouse(parameters: &[u8], letter: u8) -> Option<Typed> {
+    /// Shift, Alt and Control held meanwhile.
+    const HELD: u32 = 4 | 8 | 16;
+    let mut numbers = parameters
+        .split(|byte| *byte == b';')
+        .map(|part| std::str::from_utf8(part).ok().and_then(|digits| digits.parse::<u32>().ok()));
+    let (button, column, row) = (numbers.next()??, numbers.next()??, numbers.next()??);
+    let what = match (button & !HELD, letter) {
+        (0, b'M') => Pressed::Click,
+        (64, b'M') => Pressed::WheelUp,
+        (65, b'M') => Pressed::WheelDown,
+        _ => return None,
+    };
+    let cell = |number: u32| usize::try_from(number).unwrap_or(usize::MAX).saturating_sub(1);
+    Some(Typed::Mouse(Mouse { what, column: cell(column), row: cell(row) }))
 }
 
 /// The second number of a sequence, less one, are bits.
@@ -279,6 +302,20 @@ mod tests {
             typed(b"\xff\x1b[?1;2c\x1b[999999999999zx"),
             [key(KeyCode::Char('x'), KeyModifiers::NONE)]
         );
+    }
+
+    #[test]
+    fn clicks_and_the_wheel_are_understood_and_nothing_else_of_a_mouse() {
+        let at = |what, column, row| Typed::Mouse(Mouse { what, column, row });
+        for (bytes, expected) in [
+            (b"\x1b[<0;1;1M".as_slice(), vec![at(Pressed::Click, 0, 0)]),
+            (b"\x1b[<64;80;24M", vec![at(Pressed::WheelUp, 79, 23)]),
+            (b"\x1b[<69;300;100M", vec![at(Pressed::WheelDown, 299, 99)]),
+            (b"\x1b[<0;1;1m\x1b[<35;4;4M\x1b[<2;4;4M\x1b[<;;M\x1b[<0;99999999999;1M", vec![]),
+            (b"\x1b[<0;5;6Mq", vec![at(Pressed::Click, 4, 5), key(KeyCode::Char('q'), KeyModifiers::NONE)]),
+        ] {
+            assert_eq!(typed(bytes), expected, "{bytes:?}");
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
-//! The events of a run as lines: the newest of them, and those of them that fit the filter.
+//! The events of a run as lines: a window of them, mostly the newest, and those of them that fit the filter. What is outside of
+//! the window is read from the store when somebody goes there.
 
+use super::keys::Step;
 use super::news::{Body, News};
 use super::roster::Roster;
 use fugato_engine::{EventKind, Outcome, Target, Verb};
@@ -18,20 +20,34 @@ pub struct Entry {
     pub is_bad: bool,
 }
 
-/// Lines, oldest first.
+/// Lines, oldest first, without a gap.
 #[derive(Debug, Default)]
 pub struct Log {
     entries: VecDeque<Entry>,
+    /// The last event there is.
+    newest: u64,
+    /// Others are being read.
+    pub is_loading: bool,
     /// Numbers of those that fit, while there is a filter.
     fitting: Option<VecDeque<u64>>,
     filter: String,
-    /// How many are no longer here.
-    pub dropped: u64,
     pub start: Option<i64>,
 }
 
-/// More are in `fugato events`: about 10 MB.
-const MOST: usize = 50_000;
+/// Whether new lines move the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    Follows,
+    /// Somebody reads further up.
+    Stays,
+}
+
+/// Lines in memory: two or three megabytes, whatever the length of the run.
+pub const MOST: usize = 10_000;
+/// Read at once when somebody goes beyond them.
+pub const CHUNK: u64 = 2_000;
+/// So near to the edge of the window the next lines are asked for.
+const NEAR: usize = 100;
 
 impl Log {
     pub fn push(
@@ -41,11 +57,15 @@ impl Log {
         row: Option<usize>,
         roster: &Roster,
         lang: Lang,
+        reader: Reader,
     ) {
         self.start.get_or_insert(news.at);
-        let (told, is_bad) = told(news, said);
-        let text = if lang == Lang::En { told.en } else { told.zh };
-        let entry = Entry { seq: news.seq, at: news.at, kind: news.kind.clone(), row, text, is_bad };
+        let is_next = self.newer() == 0;
+        self.newest = self.newest.max(news.seq);
+        if !is_next || (reader == Reader::Stays && self.entries.len() >= MOST) {
+            return;
+        }
+        let entry = Entry::of(news, said, row, lang);
         if fits(&entry, &self.filter, roster)
             && let Some(fitting) = &mut self.fitting
         {
@@ -54,13 +74,69 @@ impl Log {
         self.entries.push_back(entry);
         if self.entries.len() > MOST {
             let gone = self.entries.pop_front().map_or(0, |entry| entry.seq);
-            self.dropped += 1;
             if let Some(fitting) = &mut self.fitting
                 && fitting.front() == Some(&gone)
             {
                 fitting.pop_front();
             }
         }
+    }
+
+    /// Events before the window.
+    pub fn older(&self) -> u64 {
+        self.entries.front().map_or(0, |entry| entry.seq.saturating_sub(1))
+    }
+
+    /// Events after it.
+    pub fn newer(&self) -> u64 {
+        self.entries.back().map_or(0, |entry| self.newest.saturating_sub(entry.seq))
+    }
+
+    /// The events to be read when somebody stands at this place: the first one, and how many.
+    pub fn wants(&self, place: usize) -> Option<(u64, u64)> {
+        let (first, last) = (self.entries.front()?.seq, self.entries.back()?.seq);
+        if self.is_loading {
+            return None;
+        }
+        if place < NEAR && first > 1 {
+            let from = first.saturating_sub(CHUNK).max(1);
+            return Some((from, first - from));
+        }
+        (self.newer() > 0 && place + NEAR >= self.len()).then(|| (last + 1, CHUNK.min(self.newer())))
+    }
+
+    /// The beginning or the end of the run, when it is not here.
+    pub fn edge(&self, step: Step) -> Option<(u64, u64)> {
+        match step {
+            Step::First if self.older() > 0 => Some((1, CHUNK)),
+            Step::Last if self.newer() > 0 => {
+                let from = self.newest.saturating_sub(CHUNK - 1).max(1);
+                Some((from, CHUNK))
+            }
+            _ => None,
+        }
+    }
+
+    /// Lines that were read: beside those that are here, or instead of them.
+    pub fn take(&mut self, read: Vec<Entry>, roster: &Roster) {
+        self.is_loading = false;
+        let (Some(first), Some(last)) = (read.first(), read.last()) else { return };
+        let front = self.entries.front().map(|entry| entry.seq);
+        let back = self.entries.back().map(|entry| entry.seq);
+        if front == Some(last.seq + 1) {
+            read.into_iter().rev().for_each(|entry| self.entries.push_front(entry));
+            self.entries.truncate(MOST);
+        } else if back.map(|back| back + 1) == Some(first.seq) {
+            self.entries.extend(read);
+            let extra = self.entries.len().saturating_sub(MOST);
+            self.entries.drain(..extra);
+        } else {
+            self.newest = self.newest.max(last.seq);
+            self.entries = read.into();
+        }
+        let filter = std::mem::take(&mut self.filter);
+        self.fitting = None;
+        self.filter(&filter, roster);
     }
 
     pub fn filter(&mut self, filter: &str, roster: &Roster) {
@@ -98,6 +174,14 @@ impl Log {
     fn by_seq(&self, seq: u64) -> Option<&Entry> {
         let at = self.entries.partition_point(|entry| entry.seq < seq);
         self.entries.get(at).filter(|entry| entry.seq == seq)
+    }
+}
+
+impl Entry {
+    pub fn of(news: &News, said: Option<Words>, row: Option<usize>, lang: Lang) -> Self {
+        let (told, is_bad) = told(news, said);
+        let text = if lang == Lang::En { told.en } else { told.zh };
+        Self { seq: news.seq, at: news.at, kind: news.kind.clone(), row, text, is_bad }
     }
 }
 

@@ -1,9 +1,11 @@
 //! What goes into the model and what comes out of it.
 
+use super::mouse::Mouse;
 use super::news::News;
 use super::watched::Card;
 use fugato_engine::Command;
 use fugato_model::{Exit, Words};
+use fugato_runtime::runs::Spoken;
 use ratatui::crossterm::event::KeyEvent;
 
 /// What happened outside.
@@ -11,6 +13,7 @@ use ratatui::crossterm::event::KeyEvent;
 pub enum Message {
     Key(KeyEvent),
     Paste(String),
+    Mouse(Mouse),
     Resize(usize, usize),
     /// Some time has passed.
     Tick,
@@ -29,6 +32,16 @@ pub enum Message {
         place: Place,
         news: Vec<News>,
     },
+    /// Events that were asked for, in their order.
+    Past {
+        run: String,
+        news: Vec<News>,
+    },
+    /// What somebody in a run is saying.
+    Spoken {
+        run: String,
+        spoken: Spoken,
+    },
     /// The run on the screen was removed.
     Gone {
         run: String,
@@ -45,9 +58,23 @@ pub enum Message {
 /// What is to be done.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    Watch { run: String },
-    Load { run: String, row: usize, place: Place, seqs: Vec<u64> },
+    Watch {
+        run: String,
+    },
+    Load {
+        run: String,
+        row: usize,
+        place: Place,
+        seqs: Vec<u64>,
+    },
+    /// These events, for the list.
+    Read {
+        run: String,
+        from: u64,
+        count: u64,
+    },
     Act(Action),
+    Mouse(bool),
     Copy(String),
     Suspend,
     Repaint,

@@ -9,14 +9,19 @@ mod directives;
 mod draw;
 mod editor;
 mod input;
+mod intervene;
 mod keys;
+mod live;
 mod log;
 mod messages;
 mod model;
 mod modes;
+mod mouse;
 mod news;
+mod reading;
 mod roster;
 mod source;
+mod state;
 mod talk;
 mod terminal;
 #[cfg(test)]
@@ -94,7 +99,8 @@ fn show(app: &mut App, start: Start) -> Outcome {
     let (out, messages) = sync_channel(WAITING);
     let unusable = |error: std::io::Error| CliError::output(&error);
     terminal::listen_to_signals(out.clone()).map_err(unusable)?;
-    let mut glass = Glass::take(app.out.width).map_err(unusable)?;
+    let has_mouse = app.config.has_mouse();
+    let mut glass = Glass::take(app.out.width, has_mouse).map_err(unusable)?;
     terminal::listen_to_keys(out.clone());
     let hands = act::Hands { state: state(app), cwd: app.places.cwd.clone(), secrets: app.secrets() };
     let mut stage = Stage {
@@ -102,9 +108,11 @@ fn show(app: &mut App, start: Start) -> Outcome {
         acts: act::start(hands, out),
         model: Model::new(app.out.lang, app.out.width, start),
     };
+    stage.model.has_mouse = has_mouse;
     (stage.model.columns, stage.model.rows) = glass.size();
     let ended = stage.play(&messages, &mut glass);
     drop(glass);
+    fugato_runtime::runs::stop_listening(&state(app));
     // What cannot be drawn on is gone: nobody is left to be told, and the runs go on.
     Ok(ended.unwrap_or(Exit::Interrupted))
 }
@@ -157,6 +165,8 @@ impl Stage {
                 Effect::Load { run, row, place, seqs } => {
                     drop(self.asks.send(Ask::Load { run, row, place, seqs }));
                 }
+                Effect::Read { run, from, count } => drop(self.asks.send(Ask::Read { run, from, count })),
+                Effect::Mouse(has_mouse) => glass.mouse(has_mouse)?,
                 Effect::Act(action) => drop(self.acts.send(action)),
                 Effect::Copy(text) => glass.copy(&text)?,
                 Effect::Suspend => glass.suspend()?,

@@ -4,7 +4,6 @@
 pub use super::messages::{Action, ActionEnd, Effect, Message, Place, Sent, Status, Tone, Unowned, What};
 use super::modes::Mode;
 use super::news::News;
-use super::talk::{Talk, entries};
 use super::watched::{Card, Scope, Watched};
 use crate::render::Width;
 use fugato_model::{Lang, Words, words};
@@ -27,6 +26,8 @@ pub struct Model {
     pub mode: Mode,
     pub filter: String,
     pub scope: Scope,
+    /// Clicks and the wheel come here.
+    pub has_mouse: bool,
     /// Whether a timeline shows every call.
     pub is_deep: bool,
     pub status: Option<Status>,
@@ -99,8 +100,6 @@ impl View {
 
 /// A status line stays this long.
 const STATUS_MS: i64 = 10_000;
-/// Events of one row that are read at once.
-pub const PAGE: usize = 200;
 /// What was sent from here and is remembered.
 const MOST_SENT: usize = 500;
 
@@ -120,6 +119,7 @@ impl Model {
             mode: Mode::Normal,
             filter: String::new(),
             scope: Scope::All,
+            has_mouse: true,
             is_deep: false,
             status: None,
             sent: Vec::new(),
@@ -139,6 +139,17 @@ impl Model {
             Message::Key(key) => self.key(key),
             Message::Paste(text) => {
                 self.paste(&text);
+                Vec::new()
+            }
+            Message::Mouse(mouse) => self.mouse(mouse),
+            Message::Past { run, news } => {
+                self.past(&run, &news);
+                Vec::new()
+            }
+            Message::Spoken { run, spoken } => {
+                if let Some(watched) = self.watched.as_mut().filter(|watched| watched.card.id == run) {
+                    watched.live.hears(spoken);
+                }
                 Vec::new()
             }
             Message::Resize(columns, rows) => {
@@ -264,73 +275,10 @@ impl Model {
             };
             if is_new && watched.talk.as_ref().is_some_and(|talk| row_of(watched, talk.row)) {
                 watched.talk.iter_mut().for_each(|talk| talk.push(one, lang, columns, width));
+                watched.shorten_talk();
             }
         }
         watched.card.last_seq = watched.card.last_seq.max(watched.seq);
-    }
-
-    /// Opens the page of a row.
-    pub fn open_row(&mut self, row: usize) -> Vec<Effect> {
-        let Some(watched) = &mut self.watched else { return Vec::new() };
-        let Some(seqs) = watched.roster.rows.get(row).map(|row| row.seqs.as_slice()) else {
-            return Vec::new();
-        };
-        let earlier = seqs.len().saturating_sub(PAGE);
-        let wanted: Vec<u64> = seqs.iter().skip(earlier).copied().collect();
-        watched.chosen = Some(row);
-        watched.talk = Some(Talk { row, earlier, is_loading: !wanted.is_empty(), ..Talk::default() });
-        let run = watched.card.id.clone();
-        if self.view != View::Agent {
-            self.came_from = self.view;
-        }
-        self.view = View::Agent;
-        if wanted.is_empty() {
-            return Vec::new();
-        }
-        vec![Effect::Load { run, row, place: Place::After, seqs: wanted }]
-    }
-
-    /// More of the beginning of the page.
-    pub fn load_earlier(&mut self) -> Vec<Effect> {
-        let Some(watched) = &mut self.watched else { return Vec::new() };
-        let run = watched.card.id.clone();
-        let Some(talk) = watched.talk.as_mut().filter(|talk| talk.earlier > 0 && !talk.is_loading) else {
-            return Vec::new();
-        };
-        let Some(row) = watched.roster.rows.get(talk.row) else { return Vec::new() };
-        let from = talk.earlier.saturating_sub(PAGE);
-        let seqs: Vec<u64> = row.seqs.get(from..talk.earlier).unwrap_or_default().to_vec();
-        talk.earlier = from;
-        talk.is_loading = true;
-        vec![Effect::Load { run, row: talk.row, place: Place::Before, seqs }]
-    }
-
-    fn page(&mut self, run: &str, row: usize, place: Place, news: &[News]) -> Vec<Effect> {
-        let lang = self.lang;
-        let Some(watched) = self.watched.as_mut().filter(|watched| watched.card.id == run) else {
-            return Vec::new();
-        };
-        let Some(talk) = watched.talk.as_mut().filter(|talk| talk.row == row) else { return Vec::new() };
-        let made: Vec<_> = news.iter().flat_map(|one| entries(one, lang)).collect();
-        match place {
-            Place::Before => {
-                talk.entries.splice(0..0, made);
-            }
-            Place::After => {
-                talk.entries.extend(made);
-                talk.upto = news.last().map_or(talk.upto, |last| last.seq.max(talk.upto));
-            }
-        }
-        // What came while the log was read.
-        let upto = talk.upto;
-        let seqs = watched.roster.rows.get(row).map(|row| row.seqs.as_slice()).unwrap_or_default();
-        let missed: Vec<u64> = seqs.iter().rev().take_while(|seq| **seq > upto).copied().collect();
-        talk.is_loading = !missed.is_empty() && !news.is_empty();
-        if !talk.is_loading {
-            return Vec::new();
-        }
-        let seqs: Vec<u64> = missed.into_iter().rev().collect();
-        vec![Effect::Load { run: run.to_owned(), row, place: Place::After, seqs }]
     }
 
     fn gone(&mut self, run: &str) {

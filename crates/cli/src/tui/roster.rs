@@ -1,8 +1,9 @@
 //! Everybody in a run, one row each: the nodes of its plan, and the agents that no plan asks for. Kept up event by event.
 
 use super::news::{Body, News};
+pub use super::state::State;
 use fugato_engine::{AgentStatus, EventKind, NodeStatus, PlanNode, Run, Turn, Verb, Verdict, WaitsFor, Work};
-use fugato_model::{Lang, Words, words};
+use fugato_model::{Words, words};
 use std::collections::HashMap;
 
 /// All rows, in the order in which they came to be.
@@ -31,34 +32,14 @@ pub struct Row {
     pub last: Option<(i64, Words)>,
     /// How it summed up its own work.
     pub report: Option<State>,
-    /// Events that concern it, for its page.
+    /// Events that concern it, for its page: the newest of them.
     pub seqs: Vec<u64>,
+    /// How many before these are in the log alone.
+    pub forgotten: usize,
 }
 
-/// How one stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum State {
-    Pending,
-    Queued,
-    Running,
-    Thinking,
-    Acting,
-    WaitsForAgents,
-    Paused,
-    WaitsForYou,
-    Uncertain,
-    Done,
-    Concerns,
-    Blocked,
-    NeedsContext,
-    Reused,
-    FailedOptional,
-    Failed,
-    LimitReached,
-    Cancelled,
-    Interrupted,
-    Skipped,
-}
+/// Numbers of events that are kept of one row; at times twice as many.
+pub const MOST_SEQS: usize = 10_000;
 
 impl Roster {
     pub fn new(run: &Run) -> Self {
@@ -108,7 +89,7 @@ impl Roster {
         let Body::Known(event) = &news.body else {
             self.reported(news, run);
             let row = self.row_of(news, run)?;
-            self.rows.get_mut(row)?.seqs.push(news.seq);
+            self.rows.get_mut(row)?.note(news.seq);
             return Some(row);
         };
         match &event.kind {
@@ -154,7 +135,7 @@ impl Roster {
         }
         let at = self.row_of(news, run)?;
         let row = self.rows.get_mut(at)?;
-        row.seqs.push(news.seq);
+        row.note(news.seq);
         if let Some(words) = said {
             row.last = Some((event.at, words.clone()));
         }
@@ -191,7 +172,7 @@ impl Roster {
     }
 
     /// The row an event concerns.
-    fn row_of(&self, news: &News, run: &Run) -> Option<usize> {
+    pub fn row_of(&self, news: &News, run: &Run) -> Option<usize> {
         let by_agent = || {
             let number = news.agent.as_ref()?.number(run)?;
             self.of_agent.get(number as usize).copied()
@@ -259,6 +240,14 @@ impl Roster {
 }
 
 impl Row {
+    fn note(&mut self, seq: u64) {
+        self.seqs.push(seq);
+        if self.seqs.len() > 2 * MOST_SEQS {
+            self.seqs.drain(..MOST_SEQS);
+            self.forgotten += MOST_SEQS;
+        }
+    }
+
     /// How it stands now; `is_live`: somebody works on the run.
     pub fn state(&self, run: &Run, is_live: bool) -> State {
         let is_over = run.ended.is_some();
@@ -353,54 +342,6 @@ fn agent_state(agent: u32, run: &Run, is_live: bool) -> State {
             }
             Turn::Idle | Turn::Stopped => State::Running,
         },
-    }
-}
-
-impl State {
-    pub fn is_over(self) -> bool {
-        matches!(
-            self,
-            Self::Done
-                | Self::Concerns
-                | Self::Blocked
-                | Self::NeedsContext
-                | Self::Reused
-                | Self::FailedOptional
-                | Self::Failed
-                | Self::LimitReached
-                | Self::Cancelled
-                | Self::Skipped
-        )
-    }
-
-    pub fn is_at_work(self) -> bool {
-        matches!(self, Self::Running | Self::Thinking | Self::Acting | Self::WaitsForAgents)
-    }
-
-    pub fn word(self, lang: Lang) -> &'static str {
-        let (english, chinese) = match self {
-            Self::Pending => ("pending", "未开始"),
-            Self::Queued => ("queued", "排队中"),
-            Self::Running => ("running", "执行中"),
-            Self::Thinking => ("thinking", "思考中"),
-            Self::Acting => ("tool", "工具"),
-            Self::WaitsForAgents => ("waits: agents", "等子代理"),
-            Self::Paused => ("paused", "已暂停"),
-            Self::WaitsForYou => ("waits for you", "等您回答"),
-            Self::Uncertain => ("uncertain", "不确定"),
-            Self::Done => ("done", "已完成"),
-            Self::Concerns => ("done, concerns", "完成，有疑虑"),
-            Self::Blocked => ("blocked", "受阻"),
-            Self::NeedsContext => ("needs context", "需要更多信息"),
-            Self::Reused => ("reused", "沿用"),
-            Self::FailedOptional => ("failed, optional", "失败（可选）"),
-            Self::Failed => ("failed", "失败"),
-            Self::LimitReached => ("limit reached", "达到上限"),
-            Self::Cancelled => ("cancelled", "已取消"),
-            Self::Interrupted => ("interrupted", "已中断"),
-            Self::Skipped => ("skipped", "已跳过"),
-        };
-        if lang == Lang::En { english } else { chinese }
     }
 }
 

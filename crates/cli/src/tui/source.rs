@@ -1,6 +1,7 @@
 //! Reads the store for the screen, on a thread of its own: the runs, and the events of the one on the screen. Each event is
 //! read once; after that only what is new. Never writes.
 
+use super::live::Ear;
 use super::model::{Message, Place};
 use super::news::{Body, News, Peeked};
 use super::watched::Card;
@@ -16,8 +17,21 @@ use std::time::{Duration, Instant};
 /// What the screen wants to know.
 #[derive(Debug)]
 pub enum Ask {
-    Watch { run: String },
-    Load { run: String, row: usize, place: Place, seqs: Vec<u64> },
+    Watch {
+        run: String,
+    },
+    Load {
+        run: String,
+        row: usize,
+        place: Place,
+        seqs: Vec<u64>,
+    },
+    /// Events in their order.
+    Read {
+        run: String,
+        from: u64,
+        count: u64,
+    },
 }
 
 /// How often is looked whether anything was written: a query that reads one number.
@@ -56,6 +70,8 @@ struct Source {
     /// What was last complained about: once is enough.
     trouble: Option<String>,
     kinds: HashMap<String, Arc<str>>,
+    /// What is said in the run on the screen.
+    ear: Option<Ear>,
 }
 
 struct Watching {
@@ -76,6 +92,7 @@ impl Source {
             watched: None,
             trouble: None,
             kinds: HashMap::new(),
+            ear: None,
         }
     }
 
@@ -85,10 +102,17 @@ impl Source {
             let wait = if is_behind { Duration::ZERO } else { LOOK };
             match asks.recv_timeout(wait) {
                 Ok(Ask::Watch { run }) => {
+                    self.ear = Ear::open(&self.state, run.clone(), self.out.clone());
                     self.watched = Some(Watching { run, next: 1, card: None });
                     self.stamp = None;
                 }
                 Ok(Ask::Load { run, row, place, seqs }) => self.load(run, row, place, &seqs)?,
+                Ok(Ask::Read { run, from, count }) => {
+                    let reader = self.reader.as_ref();
+                    let read = reader.map(|reader| read(reader, &run, from, count, &mut self.kinds));
+                    let news = read.and_then(Result::ok).unwrap_or_default();
+                    self.tell(Message::Past { run, news })?;
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(Closed),
             }

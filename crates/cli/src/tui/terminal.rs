@@ -28,6 +28,7 @@ pub struct Glass {
     terminal: ManuallyDrop<Terminal<CrosstermBackend<BufWriter<Tty>>>>,
     width: Width,
     paint: Paint,
+    has_mouse: bool,
 }
 
 /// Past the buffer of the standard library: what could not be written to a terminal that is gone must not be tried again
@@ -48,16 +49,16 @@ impl Write for Tty {
 const BUFFER: usize = 128 * 1024;
 
 impl Glass {
-    pub fn take(width: Width) -> Result<Self> {
+    pub fn take(width: Width, has_mouse: bool) -> Result<Self> {
         give_back_on_panic();
-        enter()?;
+        enter(has_mouse)?;
         let backend = CrosstermBackend::new(BufWriter::with_capacity(BUFFER, Tty));
         let terminal = Terminal::new(backend).inspect_err(|_| give_back())?;
         let paint = match anstream::AutoStream::choice(&stdout()) {
             anstream::ColorChoice::Never => Paint::Plain,
             _ => Paint::Colours,
         };
-        Ok(Self { terminal: ManuallyDrop::new(terminal), width, paint })
+        Ok(Self { terminal: ManuallyDrop::new(terminal), width, paint, has_mouse })
     }
 
     /// Columns and rows.
@@ -100,8 +101,14 @@ impl Glass {
     pub fn suspend(&mut self) -> Result<()> {
         give_back();
         let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP);
-        enter()?;
+        enter(self.has_mouse)?;
         self.forget()
+    }
+
+    /// Clicks and the wheel come here, or stay the terminal's own.
+    pub fn mouse(&mut self, has_mouse: bool) -> Result<()> {
+        self.has_mouse = has_mouse;
+        Tty.write_all(if has_mouse { MOUSE_ON } else { MOUSE_OFF })
     }
 }
 
@@ -111,13 +118,20 @@ impl Drop for Glass {
     }
 }
 
-fn enter() -> Result<()> {
+/// Buttons and the wheel, never moves; in the form that knows no largest screen.
+const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1006h";
+const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1000l";
+
+fn enter(has_mouse: bool) -> Result<()> {
     enable_raw_mode()?;
-    execute!(Tty, EnterAlternateScreen, EnableBracketedPaste).inspect_err(|_| give_back())
+    let entered = execute!(Tty, EnterAlternateScreen, EnableBracketedPaste);
+    let entered = entered.and_then(|()| if has_mouse { Tty.write_all(MOUSE_ON) } else { Ok(()) });
+    entered.inspect_err(|_| give_back())
 }
 
 /// As it was. A terminal that is gone cannot be given back.
 fn give_back() {
+    let _ = Tty.write_all(MOUSE_OFF);
     let _ = execute!(Tty, EndSynchronizedUpdate, DisableBracketedPaste, LeaveAlternateScreen, Show);
     let _ = disable_raw_mode();
 }
@@ -169,6 +183,7 @@ fn read_keys(out: &SyncSender<Message>) -> rustix::io::Result<()> {
             let message = match one {
                 Typed::Key(key) => Message::Key(key),
                 Typed::Paste(text) => Message::Paste(text),
+                Typed::Mouse(mouse) => Message::Mouse(mouse),
             };
             if out.send(message).is_err() {
                 return Ok(());

@@ -1,7 +1,8 @@
 //! The run on the screen: its fold and what the views need of it, all kept up event by event.
 
 use super::directives::{Directive, Directives};
-use super::log::Log;
+use super::live::Live;
+use super::log::{Log, Reader};
 use super::news::{Body, News};
 use super::roster::{Roster, Row, State};
 use super::talk::Talk;
@@ -51,6 +52,7 @@ pub struct Watched {
     pub directives: Directives,
     pub tracer: Tracer,
     pub talk: Option<Talk>,
+    pub live: Live,
     /// Which row is chosen, by its number in the roster.
     pub chosen: Option<usize>,
     /// Which event; `None`: the newest, whatever comes.
@@ -80,7 +82,7 @@ impl Watched {
                     self.run = Run::created(event);
                     if let Some(run) = &self.run {
                         self.roster = Roster::new(run);
-                        self.tracer = Tracer::new(run, event.at);
+                        self.tracer = Tracer::new(run, event.at).keeping(STEPS);
                     }
                 }
             }
@@ -96,13 +98,27 @@ impl Watched {
         let row = self.roster.event(news, said.as_ref(), run);
         if let Body::Known(event) = &news.body {
             self.tracer.event(event, run);
+            self.live.event(&event.kind, run);
             if matches!(&event.kind, EventKind::RunEnded { outcome, .. } if *outcome != Outcome::BudgetExhausted)
             {
                 self.tracer.close();
             }
         }
         self.directives.event(news, run);
-        self.log.push(news, said, row, &self.roster, lang);
+        let reader = if self.chosen_event.is_some() { Reader::Stays } else { Reader::Follows };
+        self.log.push(news, said, row, &self.roster, lang, reader);
+    }
+
+    /// The place of the chosen event in the list.
+    pub fn event_place(&self) -> Option<usize> {
+        let last = self.log.len().checked_sub(1)?;
+        Some(self.chosen_event.map_or(last, |seq| self.log.place(seq).min(last)))
+    }
+
+    /// The last one is whatever comes last.
+    pub fn choose_event(&mut self, place: usize) {
+        let is_last = place + 1 >= self.log.len() && self.log.newer() == 0;
+        self.chosen_event = self.log.get(place).filter(|_| !is_last).map(|entry| entry.seq);
     }
 
     /// Conversations of agents that ended long ago leave memory; their pages come from the log.
@@ -175,3 +191,5 @@ pub enum Scope {
 }
 
 const FORGET_MS: i64 = 60_000;
+/// Calls of one bar of the timeline that are kept; at times twice as many.
+const STEPS: usize = 1_000;

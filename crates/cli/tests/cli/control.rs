@@ -374,6 +374,53 @@ fn restarting_breaks_off_a_call_that_hangs_and_keeps_what_was_done() {
 }
 
 #[test]
+fn a_run_that_has_ended_takes_no_word_and_none_waits_for_it() {
+    let env = team("echo 好");
+    env.write("go.txt", "");
+    let mut owner = run(&env);
+    assert!(owner.0.wait().unwrap().success());
+    let id = env.fugato("runs --json").exits(0).json()["runs"][0]["id"].as_str().unwrap().to_owned();
+    for verb in [
+        &["pause", "all"][..],
+        &["pause", "builder"],
+        &["resume", "builder"],
+        &["cancel", "all", "--yes"],
+        &["cancel", "builder"],
+        &["redirect", "builder", "改做"],
+        &["restart", "builder"],
+        &["send", "builder", "hi"],
+    ] {
+        let ran = env.run(verb.iter().copied().chain(["--run", &id])).exits(7);
+        ran.says(&["has ended"]);
+        assert!(!ran.stdout.contains("recorded"), "{verb:?}: {}", ran.stdout);
+        // Of what `resume` names without a run, it could be one.
+        env.run(verb).exits(if verb.first() == Some(&"resume") { 3 } else { 4 });
+    }
+    let status = env.run(["status", "--run", &id, "--json"]).exits(0).json();
+    assert_eq!(
+        (&status["status"], &status["interventions"]),
+        (&"complete".into(), &Value::Array(Vec::new()))
+    );
+}
+
+#[test]
+fn a_control_file_that_says_nothing_is_seen_in_the_status() {
+    let env = team(WAIT);
+    let mut owner = run(&env);
+    until(&env, "at work", |status| acts(status, "build/builder"));
+    std::fs::write(dir(&env).join("control.json"), "{\"action\":\"pau").unwrap();
+    let seen = env.fugato("status").exits(0);
+    seen.says(&["unreadable control.json: refused: not taken, not JSON"]);
+    // It is in the log, too, and whoever completes it is heard.
+    until(&env, "said", |_| env.fugato("events --jsonl").stdout.contains("foreign.skipped"));
+    std::fs::write(dir(&env).join("control.json"), "{\"action\":\"pause\",\"target\":\"builder\"}").unwrap();
+    until(&env, "paused", |status| agent(status, "build/builder") == "paused");
+    assert!(!env.fugato("status").exits(0).stdout.contains("unreadable"));
+    env.fugato("cancel all --yes").exits(0);
+    owner.0.wait().unwrap();
+}
+
+#[test]
 fn several_runs_at_once_are_told_apart() {
     let env = team(WAIT);
     let (_one, first) = (run(&env), until(&env, "one at work", |status| acts(status, "build/builder")));
@@ -492,6 +539,14 @@ fn the_files_of_another_program_are_shown_where_ours_would_be() {
     {
         assert!(drawn.contains(part), "{part}: {drawn}");
     }
+    // It is shown and not steered, and that is said.
+    let output = env.command().env("HARNESS_DIR", &state).args(["pause", "a"]).output().unwrap();
+    let why = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(4));
+    assert!(
+        why.contains("No active orchestration to intervene in.") && why.contains("another program"),
+        "{why}"
+    );
     let (code, _, why) = run(r#"{"id":"r1","status":"run"#);
     assert_eq!(code, Some(3));
     assert!(why.contains("run.json") && why.contains("half written"), "{why}");

@@ -2,7 +2,7 @@
 
 use crate::hosted::Which::{Claude, Codex};
 use crate::hosted::{Room, Which, waits_for};
-use fugato_testkit::mock_model::{Rule, Say};
+use fugato_testkit::mock_model::{Asked, Rule, Say};
 use serde_json::json;
 use std::time::Duration;
 
@@ -39,6 +39,48 @@ fn claude_whose_owner_died_makes_no_further_call() {
 #[test]
 fn codex_whose_owner_died_makes_no_further_call() {
     orphaned(Codex);
+}
+
+const MESSAGE: &str = "care for the wombat";
+
+/// A message to a host in the middle of its turn is heard with the result of the call it waits for, and not again.
+fn told_in_the_middle(which: Which) {
+    // Codex gives it to its model as a word of the developer's.
+    let hears = |asked: &Asked| asked.text().contains(MESSAGE) || asked.system().contains(MESSAGE);
+    let waits = which.shell("echo > begun; while [ ! -e go-on ]; do sleep 0.05; done; echo waited");
+    let room = Room::within(
+        crate::env(),
+        vec![
+            Rule::when(hears, [Say::text("The wombat is cared for.")]),
+            Rule::on("quokka", [waits]).after(0),
+            Rule::on("quokka", [Say::text("Nobody told me.")]),
+        ],
+    );
+    let mut owner = room.spawn(&["go", "a quokka works", "--agent-host", which.name(), "--no-input"]);
+    waits_for("its command", || room.has("begun"));
+    room.run(&["send", "main", MESSAGE]).exits(0);
+    waits_for("the message", || !room.of_kind("message.sent").is_empty());
+    room.env.write("go-on", "");
+    assert_eq!(owner.wait(), Some(0));
+    let told: Vec<Asked> = room.model.asked().into_iter().filter(hears).collect();
+    assert_eq!(told.len(), 1);
+    let words = "The operator sends you a message while you work";
+    assert!(told[0].text().contains(words) || told[0].system().contains(words), "{told:?}");
+    let delivered = room.of_kind("message.delivered");
+    assert!(delivered.len() == 1 && delivered[0]["count"] == 1, "{delivered:?}");
+    // One turn, one answer, which knows of it.
+    assert_eq!((room.of_kind("model.requested").len(), room.of_kind("agent.interrupted").len()), (1, 0));
+    room.env.fugato("runs show").exits(0).says(&["The wombat is cared for."]);
+}
+
+#[test]
+fn a_message_reaches_claude_in_the_middle_of_its_turn() {
+    told_in_the_middle(Claude);
+}
+
+#[test]
+fn a_message_reaches_codex_in_the_middle_of_its_turn() {
+    told_in_the_middle(Codex);
 }
 
 /// One that also has our hook in its own settings is asked about nothing twice and recorded once.

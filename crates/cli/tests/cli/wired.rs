@@ -4,7 +4,7 @@
 
 use crate::hosted::Which::{Claude, Codex};
 use crate::hosted::{Owner, Room, Which, waits_for};
-use fugato_testkit::mock_model::{Rule, Say};
+use fugato_testkit::mock_model::{Asked, Rule, Say};
 use fugato_testkit::{TestEnv, host_program};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -205,6 +205,73 @@ fn a_plugin_brings_its_commands_skills_and_hook_to_claude_code() {
     assert!(!room.asked("status: a wombat is at work").is_empty(), "{said}");
     let said = run("a quokka wants a file");
     assert!(room.has("made.txt") && room.env.read("calls.txt").contains("PreToolUse"), "{said}");
+}
+
+/// The program that the commands of an exported plugin call.
+fn program_of(plugin: &str) -> String {
+    let line = plugin.lines().find_map(|line| line.strip_prefix("!`")?.strip_suffix(" status || true`"));
+    line.unwrap_or_default().to_owned()
+}
+
+/// Nothing stands in for anything: a run of our own is at work, and Claude Code looks at it and intervenes by the plugin's commands
+/// and with the permissions these bring along.
+#[test]
+fn the_commands_of_the_plugin_show_and_steer_a_real_run_in_claude_code() {
+    let fugato = env!("CARGO_BIN_EXE_fugato");
+    let intervenes = |words: &str| {
+        let asked = format!("The user wants: intervene {words}");
+        let call = Claude.shell(&format!("{fugato} intervene {words}"));
+        [Rule::on(&asked, [call]).after(0), Rule::on(&asked, [Say::text("so it is")])]
+    };
+    let mut rules = vec![Rule::on("## Orchestration Dashboard", [Say::text("shown")])];
+    for words in ["pause all", "resume main", "pause ghost"] {
+        rules.extend(intervenes(words));
+    }
+    let room = Room::within(crate::env(), rules);
+    room.run(&["plugin", "export", "plugin"]).exits(0);
+    assert_eq!(program_of(&room.env.read("plugin/commands/status.md")), fugato);
+    let waits = "touch begun; while [ ! -e go-on ]; do sleep 0.05; done";
+    room.env.write(
+        "model.yaml",
+        format!(
+            "- when: {{agent: main, step: 1}}\n  tools: [{{name: Bash, arguments: {{command: '{waits}'}}}}]\n- when: {{}}\n  reply: over\n"
+        ),
+    );
+    let mut owner = room.spawn(&["go", "a long task", "--model", "script:model.yaml", "--no-input"]);
+    waits_for("the run", || room.has("begun"));
+    let run = |task: &str| {
+        // As the plugin allows, and no more.
+        let output = host(&room, Claude, task, &["--plugin-dir", "plugin"]).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+    };
+    let said = run("/fugato:status");
+    let shown = room.asked("## Orchestration Dashboard");
+    assert!(shown.len() == 1 && said.contains("shown"), "{said}");
+    for words in [room.id().as_str(), "- **Status**: running", "| main |", "No inter-agent dependencies."] {
+        assert!(shown[0].text().contains(words), "{words}: {}", shown[0].text());
+    }
+    let status = || room.env.fugato("status --json").exits(0).json()["status"].clone();
+    let told = |words: &str| {
+        let said = run(&format!("/fugato:intervene {words}"));
+        let asked = room.asked(&format!("The user wants: intervene {words}"));
+        let results = asked.last().map(Asked::results).unwrap_or_default();
+        results.last().cloned().unwrap_or_else(|| panic!("{words}: {said}"))
+    };
+    let answer = told("pause all");
+    assert!(answer.contains("Intervention recorded: pause all"), "{answer}");
+    assert_eq!(status(), "paused");
+    let answer = told("pause ghost");
+    assert!(
+        answer.contains("Agent 'ghost' not found in active orchestration. Available agents: main"),
+        "{answer}"
+    );
+    let answer = told("resume main");
+    assert!(answer.contains("Intervention recorded: resume main"), "{answer}");
+    assert_eq!(status(), "running");
+    room.env.write("go-on", "");
+    assert_eq!(owner.wait(), Some(0));
+    let said = run("/fugato:status");
+    assert!(!room.asked("Last orchestration ended with status: **complete**").is_empty(), "{said}");
 }
 
 /// In the settings of the project alone.

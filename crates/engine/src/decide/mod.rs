@@ -76,7 +76,9 @@ impl Recorder<'_> {
             }
             Input::Skipped { .. } => By::Engine,
             Input::Completed { .. } => By::Agent,
-            Input::Retrying { .. } | Input::Hosted { .. } | Input::Acted { .. } => By::Host,
+            Input::Retrying { .. } | Input::Hosted { .. } | Input::Acted { .. } | Input::Heard { .. } => {
+                By::Host
+            }
             Input::Tick => By::Timer,
             Input::Go | Input::Recover { .. } => By::Engine,
         };
@@ -96,6 +98,16 @@ impl Recorder<'_> {
             Input::Acted { agent, tool, arguments, is_error, head } => {
                 if let Some((agent, _)) = recorder.run.agent(agent.as_str()) {
                     recorder.emit(EventKind::AgentActed { agent, tool, arguments, is_error, head });
+                }
+            }
+            Input::Heard { agent, step, count } => {
+                // A later step has told it everything that was unread.
+                let is_now = |(_, state): &(u32, &crate::agent::AgentState)| state.step == step;
+                if let Some((agent, state)) = recorder.run.agent(agent.as_str()).filter(is_now) {
+                    let count = count.min(u32::try_from(state.inbox.len()).unwrap_or(u32::MAX));
+                    if count > 0 {
+                        recorder.emit(EventKind::MessageDelivered { agent, count });
+                    }
                 }
             }
             Input::Direct { verb, target, text } => {

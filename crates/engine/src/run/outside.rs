@@ -2,6 +2,7 @@
 
 use super::Run;
 use crate::event::EventKind;
+use fugato_model::chat::Message;
 
 impl Run {
     pub(super) fn fold_outside(&mut self, kind: &EventKind) {
@@ -22,7 +23,11 @@ impl Run {
             EventKind::MessageDelivered { agent, count } => {
                 self.with_agent(*agent, |state| {
                     let count = (*count as usize).min(state.inbox.len());
-                    state.inbox.drain(..count);
+                    let heard: Vec<String> = state.inbox.drain(..count).collect();
+                    // Of an agent that a host works for, the conversation is kept here too.
+                    if state.kind.executor.is_host() && !heard.is_empty() {
+                        state.say(Message::user(heard.join("\n\n")));
+                    }
                 });
             }
             _ => {}

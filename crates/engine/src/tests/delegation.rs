@@ -502,6 +502,36 @@ fn a_host_in_the_middle_of_its_turn_is_stopped_by_a_pause_and_goes_on_with_the_n
 }
 
 #[test]
+fn what_a_host_was_told_in_the_middle_of_its_turn_is_not_told_again() {
+    let send = |text: &str| Input::Send {
+        to: Target::Agent(AgentPath::new("helper-1")),
+        from: "user".into(),
+        text: text.into(),
+        kind: MessageKind::Handoff,
+    };
+    let heard = |step, count| Input::Heard { agent: AgentPath::new("helper-1"), step, count };
+    let mut world = helped_by(Executor::Claude, 5, Limits::default());
+    world.tell(hosted(1)).unwrap();
+    world.tell(send("One.")).unwrap();
+    world.tell(send("Two.")).unwrap();
+    // Of another step, of nobody, of more than there is: nothing happens that did not.
+    world.tell(heard(7, 1)).unwrap();
+    world.tell(Input::Heard { agent: AgentPath::new("ghost"), step: 1, count: 1 }).unwrap();
+    assert_eq!(world.run.agents[1].inbox, ["One.", "Two."]);
+    world.tell(heard(1, 1)).unwrap();
+    assert_eq!(world.run.agents[1].inbox, ["Two."]);
+    assert_eq!(world.run.agents[1].messages.last().unwrap().text(), "One.", "its conversation has it");
+    // What it did not hear, it reads before it ends.
+    world.complete(model_of(1, 1), says("Done?"));
+    assert!(keys(&world).contains(&model_of(1, 2)), "{:?}", keys(&world));
+    let told = world.run.agents[1].messages.last().unwrap().text();
+    assert!(told.contains("Two.") && !told.contains("One."), "{told}");
+    world.tell(heard(1, 99)).unwrap();
+    assert_eq!(world.run.agents[1].messages.last().unwrap().text(), told, "of a step that is over");
+    replays(&world);
+}
+
+#[test]
 fn a_redirect_stops_a_host_and_a_model_finishes_its_answer_first() {
     let mut world = helped_by(Executor::Codex, 5, Limits::default());
     // Nothing was heard of its conversation: it may not know its task, and is told it again.

@@ -161,6 +161,11 @@ impl Config {
     }
 
     /// Cells of characters of ambiguous width.
+    /// Whether clicks and the wheel are for our screen and not for the terminal.
+    pub fn has_mouse(&self) -> bool {
+        !matches!(self.get("ui.mouse").map(|entry| &entry.value), Some(Value::Boolean(false)))
+    }
+
     pub fn ambiguous_width(&self) -> usize {
         if self.integer("ui.ambiguous_width") == 2 { 2 } else { 1 }
     }

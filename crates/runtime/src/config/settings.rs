@@ -347,6 +347,14 @@ pub const SETTINGS: &[Setting] = &[
         doc_en: "how long a paused agent outside waits inside its hook before its call is denied; below its program's own limit",
         doc_zh: "被暂停的外部代理在钩子中等待多久后其调用会被阻止，单位毫秒；应小于其程序自身的时限",
     },
+    Setting {
+        key: "ui.mouse",
+        kind: Kind::Boolean,
+        default: Default::Boolean(true),
+        env: "FUGATO_UI_MOUSE",
+        doc_en: "whether clicks and the wheel are for `fugato watch`; else they are the terminal's own, for selecting text",
+        doc_zh: "`fugato watch` 是否接管鼠标点击和滚轮；否则由终端自己处理，便于选择文字",
+    },
 ];
 
 /// Settings that only the person's own file, environment and flags may give: a project comes with a clone.

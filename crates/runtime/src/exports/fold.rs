@@ -5,6 +5,7 @@
 
 use super::graph;
 use super::lines::{self, Directive};
+use super::news::{Ended, News};
 use super::record::{Around, Record, Stage};
 use super::sentence::{self, Sentence, cut, cut_to};
 use super::status::RunWord;
@@ -74,6 +75,8 @@ pub(super) struct Fold {
     roles: HashMap<String, Arc<str>>,
     /// Who waits for whom among what was called.
     edges: graph::Called,
+    /// Who of the plan is told when another ends.
+    news: News,
     /// Of agents outside: whom each waits for.
     waits: BTreeMap<Arc<str>, Vec<String>>,
 }
@@ -135,6 +138,7 @@ impl Fold {
             skills: spec.skills.clone(),
             roles: HashMap::new(),
             edges: graph::Called::default(),
+            news: News::of(&spec.plan, |node| spec.reused.contains_key(&node.id)),
             waits: BTreeMap::new(),
         };
         fold.plan(spec);
@@ -266,9 +270,14 @@ impl Fold {
                 let stage = if warnings.is_empty() { Stage::Done } else { Stage::Concerns };
                 self.with_node(*node, |record| record.end(stage, now));
                 self.end_inside(*node, now);
+                let how = if warnings.is_empty() { Ended::Done } else { Ended::WithConcerns };
+                self.tell_waiting(event.seq, *node, how, append);
             }
             EventKind::SessionPrepared { node, .. } => self.end_inside(*node, now),
-            EventKind::NodeFailed { node, then, .. } => {
+            EventKind::NodeFailed { node, then, message } => {
+                if *then != AfterFailure::Inline {
+                    self.tell_waiting(event.seq, *node, Ended::Failed(&message.en), append);
+                }
                 self.with_node(*node, |record| match then {
                     AfterFailure::Inline => record.stage = Stage::Pending,
                     // Who was cancelled did not fail by itself.
@@ -385,6 +394,7 @@ impl Fold {
                 self.called(*node, id, by, skill, arguments);
             }
             EventKind::NodeRestarted { node } => {
+                self.news.restarted(*node);
                 self.with_node(*node, |record| record.stage = Stage::Pending);
             }
             EventKind::ModelRequested { agent, .. } => {
@@ -507,6 +517,17 @@ impl Fold {
         }
         append(Log::Inbox(record), line);
         self.with(record, |record| record.unread += 1);
+    }
+
+    /// Whoever waits for a node that has ended finds it in its inbox.
+    fn tell_waiting(&mut self, seq: u64, node: u32, how: Ended<'_>, append: &mut dyn FnMut(Log, Vec<u8>)) {
+        let Some(record) = self.node_record(node) else { return };
+        let from = self.id_of(record);
+        for (waiting, text) in self.news.ended(node, &from, how) {
+            let Some(record) = self.node_record(waiting) else { continue };
+            let to = self.id_of(record);
+            append(Log::Inbox(record), lines::news(seq, self.clock, &from, &to, &text));
+        }
     }
 
     fn directed(&mut self, generation: u64, verb: Verb, target: &Target) {

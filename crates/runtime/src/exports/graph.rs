@@ -13,7 +13,11 @@ pub(super) fn dependencies(plan: &Plan) -> Box<RawValue> {
 }
 
 fn edges(plan: &Plan) -> Edges<'_> {
-    direct(plan).unwrap_or_else(|| with_joints(plan))
+    let named = |(number, waits): (&u32, &BTreeSet<u32>)| {
+        Some((name(plan, *number)?, waits.iter().filter_map(|at| name(plan, *at)).collect()))
+    };
+    let direct = waits(plan, MOST).map(|edges| edges.iter().filter_map(named).collect());
+    direct.unwrap_or_else(|| with_joints(plan))
 }
 
 /// Edges of called skills: whoever called waits for the call, and the call for what is inside of it.
@@ -54,18 +58,19 @@ const MOST: usize = 20_000;
 
 type Edges<'p> = BTreeMap<&'p str, BTreeSet<&'p str>>;
 
-fn direct(plan: &Plan) -> Option<Edges<'_>> {
+/// Nodes with work, by their numbers, and whom each waits for. `None`: these are more pairs than `most`.
+pub(super) fn waits(plan: &Plan, most: usize) -> Option<BTreeMap<u32, BTreeSet<u32>>> {
     // What stands behind each joint, found once: chains of joints are short, joints are few.
     let mut behind: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     let mut count = 0;
-    let mut edges = Edges::new();
+    let mut edges = BTreeMap::new();
     let mut inside = inside(plan);
     for (number, node) in (0u32..).zip(&plan.nodes).filter(|(_, node)| !is_joint(&node.work)) {
         let mut waits = inside.remove(&number).unwrap_or_default();
         for after in &node.after {
             if joint(plan, *after) {
                 if !behind.contains_key(after) {
-                    let found = behind_joint(plan, *after)?;
+                    let found = behind_joint(plan, *after, most)?;
                     count += found.len();
                     behind.insert(*after, found);
                 }
@@ -75,12 +80,11 @@ fn direct(plan: &Plan) -> Option<Edges<'_>> {
             }
         }
         count += waits.len();
-        if count > MOST {
+        if count > most {
             return None;
         }
-        let names: BTreeSet<&str> = waits.iter().filter_map(|at| name(plan, *at)).collect();
-        if !names.is_empty() {
-            edges.insert(&node.id, names);
+        if !waits.is_empty() {
+            edges.insert(number, waits);
         }
     }
     Some(edges)
@@ -101,7 +105,7 @@ fn inside(plan: &Plan) -> BTreeMap<u32, BTreeSet<u32>> {
 }
 
 /// The nodes with work that a joint waits for, through other joints.
-fn behind_joint(plan: &Plan, from: u32) -> Option<BTreeSet<u32>> {
+fn behind_joint(plan: &Plan, from: u32, most: usize) -> Option<BTreeSet<u32>> {
     let (mut found, mut seen, mut open) = (BTreeSet::new(), BTreeSet::from([from]), vec![from]);
     while let Some(at) = open.pop() {
         for after in plan.nodes.get(at as usize).map(|node| node.after.as_slice()).unwrap_or_default() {
@@ -111,7 +115,7 @@ fn behind_joint(plan: &Plan, from: u32) -> Option<BTreeSet<u32>> {
                 open.push(*after);
             }
         }
-        if found.len() > MOST {
+        if found.len() > most {
             return None;
         }
     }

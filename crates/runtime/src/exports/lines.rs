@@ -92,6 +92,22 @@ pub(super) fn message(
     })
 }
 
+/// A line of the inbox of one that waits for another. Several may be told by one event: each line has a name of its own.
+pub(super) fn news(seq: u64, at: i64, from: &str, to: &str, text: &str) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Line<'a> {
+        seq: u64,
+        id: String,
+        from: &'a str,
+        to: &'a str,
+        r#type: MessageType,
+        body: &'a str,
+        timestamp: String,
+    }
+    let id = format!("news_{seq}_{to}");
+    line(&Line { seq, id, from, to, r#type: MessageType::Result, body: text, timestamp: timestamp(at) })
+}
+
 pub(super) fn directive(seq: u64, at: i64, by: By, directive: &Directive) -> Vec<u8> {
     #[derive(Serialize)]
     struct Line<'a> {

@@ -4,6 +4,7 @@
 //! torn or replaced without harm, and are rebuilt from the log. What others write there is parsed in [`foreign`], found
 //! in `intake` and handed over as commands: nothing in this room changes a run.
 
+mod disk;
 mod exporter;
 mod files;
 mod fold;
@@ -14,6 +15,7 @@ mod intake;
 mod lines;
 mod moment;
 mod name;
+mod news;
 pub(crate) mod outside;
 mod overlook;
 mod pointer;

@@ -2,8 +2,11 @@
 //! the turn is to end; the hook inside the host looks at it before each call. So a pause, a redirect or a cancel holds the
 //! next call even before the program is gone, and a program whose owner died does nothing more.
 //!
+//! After each call the hook looks for letters to the agent, at the place that the door names.
+//!
 //! Nothing is recorded here: what a hosted agent does is told by its own stream, once.
 
+use super::letters;
 use crate::store::process::{Seen, look};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -18,9 +21,11 @@ pub struct Gate {
 }
 
 /// What the hook finds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Passage {
-    Open,
+    Open {
+        letters: PathBuf,
+    },
     /// The turn is over: paused, redirected, cancelled, or out of time.
     Shut,
     /// The process that watched over the agent is gone.
@@ -28,7 +33,8 @@ pub enum Passage {
 }
 
 impl Gate {
-    pub fn open(dir: &Path) -> io::Result<Self> {
+    /// `letters`: where the agent's letters are put.
+    pub fn open(dir: &Path, letters: &Path) -> io::Result<Self> {
         std::fs::create_dir_all(dir)?;
         let own = std::process::id();
         let Seen::Started(started) = look(own) else {
@@ -36,7 +42,7 @@ impl Gate {
         };
         // Private and of a name that nobody else has.
         let mut file = tempfile::Builder::new().prefix("door-").tempfile_in(dir)?;
-        write!(file, "{own} {started}")?;
+        write!(file, "{own} {started} {}", letters.display())?;
         let (_, file) = file.keep().map_err(|error| error.error)?;
         Ok(Self { file })
     }
@@ -60,19 +66,21 @@ impl Drop for Gate {
 /// May the agent behind this door go on?
 pub fn passage(file: &Path) -> Passage {
     let Ok(text) = std::fs::read_to_string(file) else { return Passage::Shut };
-    let mut numbers = text.split(' ');
-    let pid = numbers.next().and_then(|pid| pid.parse().ok());
-    let started = numbers.next().and_then(|ticks| ticks.parse().ok());
+    let mut parts = text.splitn(3, ' ');
+    let pid = parts.next().and_then(|pid| pid.parse().ok());
+    let started = parts.next().and_then(|ticks| ticks.parse().ok());
     match (pid, started) {
-        (Some(pid), Some(started)) if look(pid) == Seen::Started(started) => Passage::Open,
+        (Some(pid), Some(started)) if look(pid) == Seen::Started(started) => {
+            Passage::Open { letters: parts.next().unwrap_or_default().into() }
+        }
         _ => Passage::Orphaned,
     }
 }
 
-/// What the hook of a hosted agent prints. Nothing, as long as the door is open: then the host's own rules decide.
+/// What the hook of a hosted agent prints. As long as the door is open that is never a decision: the host's own rules decide.
 pub fn answer(file: &Path, input: &[u8]) -> Option<String> {
     let why = match passage(file) {
-        Passage::Open => return None,
+        Passage::Open { letters } => return told(&letters, input),
         Passage::Shut => "stopped by the operator; do not try again, end your turn",
         Passage::Orphaned => {
             "the run that this agent belongs to was interrupted; do not try again, end your turn"
@@ -89,6 +97,23 @@ pub fn answer(file: &Path, input: &[u8]) -> Option<String> {
     })
 }
 
+/// Events after a tool call, well or badly ended.
+pub(crate) const AFTER: [&str; 2] = ["PostToolUse", "PostToolUseFailure"];
+
+/// After a tool call every host takes words for the agent in.
+fn told(letters: &Path, input: &[u8]) -> Option<String> {
+    // Calls are many and letters few.
+    if !letters.is_dir() {
+        return None;
+    }
+    let said: serde_json::Value = serde_json::from_slice(input).ok()?;
+    let event = said.get("hook_event_name").and_then(serde_json::Value::as_str);
+    let event = event.filter(|event| AFTER.contains(event))?;
+    let words = letters::take(letters)?;
+    let output = serde_json::json!({"hookEventName": event, "additionalContext": words});
+    Some(serde_json::json!({"hookSpecificOutput": output}).to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,9 +121,15 @@ mod tests {
     #[test]
     fn a_door_is_open_until_it_is_shut_or_its_owner_is_gone() {
         let dir = tempfile::tempdir().unwrap();
-        let gate = Gate::open(dir.path()).unwrap();
+        let place = dir.path().join("a place for letters");
+        let gate = Gate::open(dir.path(), &place).unwrap();
         let file = gate.file().to_owned();
-        assert_eq!(passage(&file), Passage::Open);
+        assert_eq!(passage(&file), Passage::Open { letters: place.clone() });
+        let (letters, _) = letters::Letterbox::open(place, &["a word".to_owned()]);
+        assert_eq!(answer(&file, b"{\"hook_event_name\":\"Stop\"}"), None, "not every event takes words");
+        let told = answer(&file, b"{\"hook_event_name\":\"PostToolUse\"}").unwrap();
+        assert!(told.contains("a word") && !told.contains("ermission"), "{told}");
+        letters.put(&letters::Letter { from: None, text: "too late".into() });
         assert_eq!(answer(&file, b"{\"hook_event_name\":\"PreToolUse\"}"), None);
         gate.shut();
         assert_eq!(passage(&file), Passage::Shut);

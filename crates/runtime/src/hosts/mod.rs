@@ -9,6 +9,7 @@ mod codex;
 mod environment;
 mod find;
 pub mod gate;
+pub(crate) mod letters;
 mod lines;
 mod listen;
 mod script;

@@ -29,6 +29,14 @@ pub(super) const LOOK: Duration = Duration::from_millis(25);
 /// every surface.
 pub fn command(store: &Store, run: &str, command: &Command, patience: Duration) -> Result<(), CommandError> {
     let is_outside = match store.reader()?.run(run) {
+        // Nobody will ever take it up: it must not wait for that.
+        Ok(row) if row.status.is_final() && !row.is_outside => {
+            let status = row.status;
+            return Err(Refusal {
+                words: words!("the run has ended: {status}", "运行已结束：{status}")
+            }
+            .into());
+        }
         Ok(row) => row.is_outside,
         // Not knowing whose it is, nothing is recorded for an owner that may not exist.
         Err(Lookup::Store(error)) => return Err(error.into()),

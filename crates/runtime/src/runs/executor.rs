@@ -1,11 +1,15 @@
 //! Agents whose work another program does: Claude Code, Codex, or a program of the person's own. To the engine each is a
 //! model that answers once; what it does meanwhile becomes events, and its conversation can be continued.
 
+mod post;
 mod rules;
+
+use post::Post;
 
 use super::perform::World;
 use super::session::Notice;
 use crate::hosts::gate::{GATE, Gate};
+use crate::hosts::letters::Letterbox;
 use crate::hosts::{self, Ending, Guard, Host, HostEnd, HostEvent, HostSession, HostSettings, HostTask};
 use crate::process::{self, End, Spec};
 use crate::tools::{Access, ToolContext};
@@ -18,6 +22,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
@@ -29,6 +34,8 @@ pub struct Hosts {
     hook: Option<Program>,
     /// The turns of each agent come one after the other: a conversation has one process at a time.
     turns: Arc<Mutex<HashMap<String, Conversation>>>,
+    /// Where agents that are in the middle of a turn are told something.
+    letters: Arc<Mutex<HashMap<String, Arc<Letterbox>>>>,
 }
 
 #[derive(Clone, Debug)]
@@ -49,7 +56,12 @@ impl Hosts {
             let env = hosts::environment(host, all.iter().cloned(), &settings.env);
             Known { host, settings, env }
         };
-        Self { known: Host::ALL.into_iter().map(of).collect(), hook: None, turns: Arc::default() }
+        Self {
+            known: Host::ALL.into_iter().map(of).collect(),
+            hook: None,
+            turns: Arc::default(),
+            letters: Arc::default(),
+        }
     }
 
     /// Hosts ask this program before each of their tool calls.
@@ -85,11 +97,13 @@ pub(super) struct Work {
 }
 
 enum Job {
-    Host { task: Box<HostTask>, conversation: Conversation, gates: PathBuf },
+    Host { task: Box<HostTask>, conversation: Conversation, gates: PathBuf, post: Post },
     Program { spec: Result<Box<Spec>, String> },
     Nobody(String),
 }
 
+/// How often is looked whether a letter was taken. Only while there is one.
+const LOOK: Duration = Duration::from_millis(50);
 /// What a program is told that was stopped in the middle.
 const INTERRUPTED: &str = "You were interrupted while you worked on this. Look at what you have done already, do not do it \
 again, and go on to the end of your task.";
@@ -112,9 +126,13 @@ impl Work {
 
     pub async fn run(self, token: CancellationToken, live: UnboundedSender<Notice>) -> Completion {
         match self.job {
-            Job::Host { task, conversation, gates } => {
-                let turn = HostTurn { agent: self.agent, step: self.step, live, gates };
-                hosted(turn, *task, &conversation, token).await
+            Job::Host { task, conversation, gates, post } => {
+                let turn =
+                    HostTurn { agent: self.agent, step: self.step, live, gates, letters: post.letters };
+                turn.has_heard(post.heard);
+                let completion = hosted(&turn, *task, &conversation, token).await;
+                post.hosts.turn_over(&turn.agent, &turn.letters);
+                completion
             }
             Job::Program { spec: Ok(spec) } => answered_by(process::run(*spec, token, &mut |_, _| {}).await),
             Job::Program { spec: Err(problem) } | Job::Nobody(problem) => failed(problem),
@@ -176,7 +194,9 @@ fn host(host: Host, state: &AgentState, run: &Run, world: &World) -> Job {
     }
     task.log = world.context(state.path.as_str(), access).processes;
     let conversation = world.hosts.conversation(state.path.as_str());
-    Job::Host { task: Box::new(task), conversation, gates: world.scratch.join("hosted") }
+    let gates = world.scratch.join("hosted");
+    let post = Post::open(&gates, state, &world.hosts);
+    Job::Host { task: Box::new(task), conversation, gates, post }
 }
 
 /// Whose turn it is, and who hears of it.
@@ -186,12 +206,19 @@ struct HostTurn {
     live: UnboundedSender<Notice>,
     /// Where the door before its tool calls is kept.
     gates: PathBuf,
+    letters: Arc<Letterbox>,
 }
 
 impl HostTurn {
     fn tell(&self, notice: Notice) {
         // Whoever listened may be gone.
         let _ = self.live.send(notice);
+    }
+
+    fn has_heard(&self, count: u32) {
+        if count > 0 {
+            self.tell(Notice::Heard { agent: self.agent.clone(), step: self.step, count });
+        }
     }
 
     fn has_session(&self, session: &HostSession, used: Option<Used>) {
@@ -201,7 +228,7 @@ impl HostTurn {
 }
 
 async fn hosted(
-    turn: HostTurn,
+    turn: &HostTurn,
     mut task: HostTask,
     conversation: &tokio::sync::Mutex<Option<HostSession>>,
     token: CancellationToken,
@@ -237,7 +264,7 @@ async fn hosted(
             HostEvent::Usage(_) => return,
         });
     };
-    let gate = match Gate::open(&turn.gates) {
+    let gate = match Gate::open(&turn.gates, turn.letters.dir()) {
         Ok(gate) => gate,
         Err(error) => return failed(format!("its tool calls cannot be watched over: {error}")),
     };
@@ -245,17 +272,24 @@ async fn hosted(
     let ended = {
         let running = hosts::run(task, token.clone(), &mut on_event);
         tokio::pin!(running);
-        tokio::select! {
-            biased;
-            // Before the program hears of it: from here on no call of it begins.
-            () = token.cancelled() => {
-                gate.shut();
-                running.await
+        let mut look = tokio::time::interval(LOOK);
+        look.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut is_open = true;
+        loop {
+            tokio::select! {
+                biased;
+                // Before the program hears of it: from here on no call of it begins.
+                () = token.cancelled(), if is_open => {
+                    gate.shut();
+                    is_open = false;
+                }
+                ended = &mut running => break ended,
+                _ = look.tick(), if turn.letters.is_waiting() => turn.has_heard(turn.letters.newly_taken()),
             }
-            ended = &mut running => ended,
         }
     };
     drop(gate);
+    turn.has_heard(turn.letters.close());
     turn.tell(Notice::Said { agent: turn.agent.clone() });
     if let Some(session) = &ended.session {
         // An answer brings its own bill.

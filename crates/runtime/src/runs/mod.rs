@@ -17,6 +17,9 @@ mod foreign;
 mod import;
 mod journal;
 mod kinds;
+mod live;
+#[cfg(test)]
+mod long_call_tests;
 mod moment;
 mod orchestrators;
 #[cfg(test)]
@@ -41,6 +44,7 @@ pub use import::{import, spool};
 pub(crate) use journal::encode_short;
 pub use journal::{JournalError, decode, encode, load, names_blob};
 pub use kinds::let_do;
+pub use live::{Listener, Speech, Spoken, stop_listening};
 pub use moment::Moment;
 pub use orchestrators::{OpenLists, Orchestration, ProgramRun, plan_program};
 pub use perform::World;

@@ -1,6 +1,6 @@
 //! Many processes say something to one run at once: everything is recorded, in one order, and answered.
 //!
-//! `FUGATO_TALKERS` processes say `FUGATO_WORDS` words each (8 and 25 without them; 64 and 1,000 are what is promised).
+//! `FUGATO_TALKERS` processes say `FUGATO_WORDS` words each (64 and 20 without them; 64 and 1,000 are what is promised).
 
 use super::test_bed::{Bed, agent, node};
 use super::{CommandError, command};
@@ -13,6 +13,8 @@ use std::time::Duration;
 const STATE: &str = "FUGATO_TALKER_STATE";
 const WHO: &str = "FUGATO_TALKER";
 const AGENTS: u32 = 16;
+const TALKERS: u32 = 64;
+const WORDS: u32 = 20;
 
 fn number(name: &str, without: u32) -> u32 {
     std::env::var(name).ok().map_or(without, |text| text.parse().unwrap())
@@ -41,7 +43,7 @@ fn talking_child() {
     let store = Store::open(std::env::var_os(STATE).unwrap().as_ref()).unwrap();
     let who = number(WHO, 0);
     let (mut taken, mut refused) = (0, 0);
-    for n in 0..number("FUGATO_WORDS", 25) {
+    for n in 0..number("FUGATO_WORDS", WORDS) {
         match command(&store, "run_bed", &word(who, n), Duration::from_secs(300)) {
             Ok(()) => taken += 1,
             Err(CommandError::Refused(refusal)) => {
@@ -67,7 +69,7 @@ fn talk(state: &std::path::Path, who: u32) -> std::process::Child {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_processes_at_once_are_all_heard_in_one_order() {
-    let (talkers, words) = (number("FUGATO_TALKERS", 8), number("FUGATO_WORDS", 25));
+    let (talkers, words) = (number("FUGATO_TALKERS", TALKERS), number("FUGATO_WORDS", WORDS));
     let bed = Bed::new();
     // Agents that are always in the middle of something.
     let model =

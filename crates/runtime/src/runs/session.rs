@@ -49,6 +49,8 @@ pub enum Notice {
     Hosted { agent: String, step: u32, session: Value, used: Option<Used> },
     /// It has used a tool of its own.
     Acted { agent: String, tool: String, arguments: Value, is_error: bool, head: String },
+    /// It was told its oldest messages while it worked on this step.
+    Heard { agent: String, step: u32, count: u32 },
     /// The text of an agent that was arriving is whole.
     Said { agent: String },
     /// A model call failed and is tried again after this wait: not stored.
@@ -111,7 +113,7 @@ pub enum RunError {
     Refused(Refusal),
 }
 
-type Watcher = Box<dyn FnMut(Notice) + Send>;
+pub(super) type Watcher = Box<dyn FnMut(Notice) + Send>;
 
 /// A run in this process.
 pub struct Session {
@@ -257,6 +259,7 @@ impl Session {
 
     fn new(run: Run, store: Store, lease: Lease, world: Arc<World>, watcher: Watcher) -> Self {
         world.take_charge(&store);
+        let watcher = super::live::overheard(store.dir(), &run.spec.id, watcher);
         let watcher = match store.redactor() {
             Some(redactor) => washing::watcher(redactor, watcher),
             None => watcher,
@@ -398,6 +401,10 @@ impl Session {
                 let agent = AgentPath::new(&agent);
                 self.queue.push_back(Input::Acted { agent, tool, arguments, is_error, head }.into());
             }
+            Notice::Heard { agent, step, count } => {
+                let agent = AgentPath::new(&agent);
+                self.queue.push_back(Input::Heard { agent, step, count }.into());
+            }
             notice => (self.watcher)(notice),
         }
     }
@@ -421,6 +428,8 @@ impl Session {
     }
 
     fn take(&mut self, done: Result<Performed, tokio::task::JoinError>) {
+        // What it said on the way comes before its outcome.
+        self.pass_on();
         // Only one that was aborted gives nothing.
         let Ok(Performed { key, completion }) = done else { return };
         self.under_way.remove(&key);

@@ -47,9 +47,8 @@ impl Place {
         let mut private = OpenOptions::new();
         private.read(true).write(true).create(true).truncate(false).mode(0o600);
         let lock = private.open(&self.lock).map_err(at(&self.lock))?;
-        let has_database = self.database.exists();
-        drop(private.open(&self.database).map_err(at(&self.database))?);
-        if !has_database {
+        if !self.database.exists() {
+            self.make_database().map_err(at(&self.database))?;
             self.sync_dir().map_err(at(&self.dir))?;
         }
         if is_new {
@@ -58,6 +57,24 @@ impl Place {
             let _ = parent.map(|parent| File::open(parent).and_then(|dir| dir.sync_all()));
         }
         Ok(lock)
+    }
+
+    /// An empty database, made under another name and closed before it gets its own: to close any descriptor of a file
+    /// drops the locks that SQLite holds on it elsewhere in this process, so nobody but SQLite opens it once it is there.
+    fn make_database(&self) -> io::Result<()> {
+        let staged = tempfile::Builder::new().prefix(".fugato.db.").tempfile_in(&self.dir)?.into_temp_path();
+        match fs::hard_link(&staged, &self.database) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            // Where a file can have only one name it is made in its place: a second store of this very process that
+            // opens in the same instant is the lesser risk.
+            Err(_) => {
+                match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&self.database) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+                    _ => Ok(()),
+                }
+            }
+            Ok(()) => Ok(()),
+        }
     }
 
     /// Device and number of the database file.

@@ -5,6 +5,7 @@
 
 use super::{StoreError, place::Place};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use std::cell::Cell;
 use std::fs::File;
 use std::time::{Duration, Instant};
 
@@ -108,7 +109,7 @@ pub fn open_to_write(place: &Place, turn: &File, migrations: &[&str]) -> Result<
     share(place, turn)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(&place.database, flags).map_err(sql)?;
-    connection.busy_timeout(PATIENCE).map_err(sql)?;
+    connection.busy_handler(Some(wait_for_the_others)).map_err(sql)?;
     connection.set_prepared_statement_cache_capacity(64);
     let (version, application) = identity(&connection).map_err(sql)?;
     refuse_foreign(place, version, application, version_of(migrations))?;
@@ -119,6 +120,20 @@ pub fn open_to_write(place: &Place, turn: &File, migrations: &[&str]) -> Result<
     }
     set_up(&connection).map_err(sql)?;
     Ok(connection)
+}
+
+/// Asks again soon. The library's own waiting grows to a tenth of a second between two tries: among dozens of processes
+/// that write at once, some never meet a moment in which nobody writes.
+fn wait_for_the_others(tries: i32) -> bool {
+    thread_local! {
+        static SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
+    }
+    if tries == 0 {
+        SINCE.set(Some(Instant::now()));
+    }
+    let pause = if tries < 10 { Duration::from_millis(1) } else { Duration::from_millis(4) };
+    std::thread::sleep(pause);
+    SINCE.get().is_none_or(|since| since.elapsed() < PATIENCE)
 }
 
 fn set_up(connection: &Connection) -> rusqlite::Result<()> {

@@ -677,6 +677,55 @@ fn a_store_that_was_deleted_beneath_us_acknowledges_nothing() {
 }
 
 #[test]
+fn many_stores_of_one_directory_work_in_one_process() {
+    const THREADS: u64 = 4;
+    const ROUNDS: u64 = 6;
+    let dir = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let dir = dir.path();
+            scope.spawn(move || {
+                for round in 0..ROUNDS {
+                    let store = Store::open(dir).unwrap();
+                    let id = format!("run_{thread}_{round}");
+                    let lease = store.create_owned_run(new_run(&id), &Owner::this_process()).unwrap();
+                    store.append(batch(&id, lease.epoch, 2, 1)).wait().unwrap();
+                    assert_eq!(seqs(&store.reader().unwrap(), &id, 1, 99), [1, 2]);
+                }
+            });
+        }
+    });
+    let reader = Reader::open(dir.path()).unwrap().unwrap();
+    reader.check().unwrap();
+    assert_eq!(reader.runs(&RunFilter::default()).unwrap().len() as u64, THREADS * ROUNDS);
+    let mut left = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(left.all(|name| !name.to_string_lossy().starts_with(".fugato")), "a staged file was left");
+}
+
+/// Locks of a file belong to the whole process, and to close any descriptor of it drops them all: another process would
+/// take the store for one that nobody has open.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_second_store_in_a_process_leaves_the_first_one_its_locks() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = Store::open(dir.path()).unwrap();
+    first.create_run(new_run("run_a")).unwrap();
+    let (_, file) = first.place().identity().unwrap();
+    let locks = || {
+        let (owner, file) = (format!(" {} ", std::process::id()), format!(":{file} "));
+        let all = std::fs::read_to_string("/proc/locks").unwrap();
+        all.lines().filter(|lock| lock.contains(&owner) && lock.contains(&file)).count()
+    };
+    assert_eq!(locks(), 1, "an open database is locked against whoever would take it for unused");
+    let second = Store::open(dir.path()).unwrap();
+    assert_eq!(locks(), 1, "another store of the same process was opened");
+    drop(second);
+    assert_eq!(locks(), 1, "and closed");
+    drop(first);
+    assert_eq!(locks(), 0);
+}
+
+#[test]
 fn a_reader_sees_commits_while_the_writer_works() {
     let Fixture { dir: _dir, store, lease } = one_run(Faults::none());
     let reader = store.reader().unwrap();

@@ -4,8 +4,8 @@
 //! cost does not grow with the log.
 
 use super::parse::{self, AgentFiles, Found, Own};
-use super::{Intervention, Overview, gap};
-use crate::exports::foreign::ReadError;
+use super::{AgentReceipt, Intervention, Overview, ReceiptState, gap};
+use crate::exports::foreign::{ReadError, read_control_json};
 use crate::exports::{AgentWord, RunWord, agent_dir, overlook, pointed_at, read_end, read_whole};
 use crate::runs::JournalError;
 use crate::store::{Reader, RunFilter, RunRow, RunStatus, StoreError};
@@ -89,6 +89,10 @@ pub fn of_run(state: &Path, reader: &Reader, row: &RunRow) -> Result<Overview, V
     let mut pending: Vec<Intervention> = waiting.iter().rev().filter_map(|one| pending(&one.body)).collect();
     pending.append(&mut view.interventions);
     view.interventions = pending;
+    if view.is_active() {
+        let torn = unreadable_control(&state.join("runs").join(&row.id));
+        view.interventions.splice(0..0, torn);
+    }
     Ok(view)
 }
 
@@ -109,6 +113,23 @@ pub fn foreign(state: &Path) -> Result<Option<Overview>, ViewError> {
         view.interventions = newest_directive(&dir);
     }
     Ok(Some(view))
+}
+
+/// What stands in the slot for directives and says nothing: half written, or no JSON. Whoever wrote it sees here that nobody
+/// went by it.
+fn unreadable_control(dir: &Path) -> Option<Intervention> {
+    let found = read_whole(&dir.join("control.json")).filter(|bytes| !bytes.is_empty())?;
+    let error = read_control_json(&found).err()?;
+    let why = Some(words!("not taken, {error}", "未采纳：{error}"));
+    let receipt = AgentReceipt { agent: None, state: ReceiptState::Refused, at: None, why };
+    Some(Intervention {
+        generation: None,
+        at: None,
+        action: "unreadable".to_owned(),
+        target: "control.json".to_owned(),
+        message: String::new(),
+        receipts: vec![receipt],
+    })
 }
 
 /// Another program's only slot for directives.

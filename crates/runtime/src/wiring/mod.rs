@@ -234,16 +234,19 @@ fn entries(place: &Place, text: &str) -> Result<Vec<Entry>, Box<Diagnostic>> {
 
 /// What a host is started with so that it asks before each tool call, in this session only.
 pub fn arguments(host: Host, program: &Program) -> [std::ffi::OsString; 2] {
-    let guards: Vec<&Call> = calls(host).iter().filter(|call| call.is_guard).collect();
+    use crate::hosts::gate;
+    // Before each call it asks, and after it words for the agent are taken in; the rest is told by the host's stream.
+    let is_needed = |call: &&Call| call.is_guard || gate::AFTER.contains(&call.event);
+    let needed: Vec<&Call> = calls(host).iter().filter(is_needed).collect();
     match host {
         Host::Claude => {
             let mut all = json::object(host, program);
             if let Some(events) = all.as_object_mut() {
-                events.retain(|event, _| guards.iter().any(|call| call.event == event));
+                events.retain(|event, _| needed.iter().any(|call| call.event == event));
             }
             ["--settings".into(), serde_json::json!({"hooks": all}).to_string().into()]
         }
-        Host::Codex => ["-c".into(), trust::session_flag(program, &guards).into()],
+        Host::Codex => ["-c".into(), trust::session_flag(program, &needed).into()],
     }
 }
 

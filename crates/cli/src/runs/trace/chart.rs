@@ -1,7 +1,7 @@
 //! Bars as lines of text: a time axis, one row per node, its calls below it, what is many folded. Pure.
 
+use super::bars::{Bar, State, StepKind, Trace, Why};
 use super::glyphs::Glyphs;
-use super::rows::{Bar, State, StepKind, Trace, Why};
 use super::scale::{Scale, Since};
 use crate::printer::style;
 use crate::render::Width;
@@ -144,6 +144,16 @@ impl Chart {
             (State::FailedOptional, Lang::Zh) => (style::WARN, "失败（可选）"),
             (State::FellBack, Lang::En) => (style::WARN, "failed, then inline"),
             (State::FellBack, Lang::Zh) => (style::WARN, "失败，改为内联"),
+            (State::LimitReached, Lang::En) => (style::WARN, "reached a limit"),
+            (State::LimitReached, Lang::Zh) => (style::WARN, "到达上限"),
+            (State::Concerns, Lang::En) => (style::WARN, "done, with concerns"),
+            (State::Concerns, Lang::Zh) => (style::WARN, "完成（有疑虑）"),
+            (State::Blocked, Lang::En) => (style::BAD, "blocked"),
+            (State::Blocked, Lang::Zh) => (style::BAD, "受阻"),
+            (State::NeedsContext, Lang::En) => (style::BAD, "needs context"),
+            (State::NeedsContext, Lang::Zh) => (style::BAD, "需要更多信息"),
+            (State::Cancelled, Lang::En) => (style::WARN, "cancelled"),
+            (State::Cancelled, Lang::Zh) => (style::WARN, "已取消"),
             (State::Reused, Lang::En) => (style::DIM, "reused"),
             (State::Reused, Lang::Zh) => (style::DIM, "沿用"),
             (State::Stopped, Lang::En) => (style::DIM, "stopped"),

@@ -1,5 +1,6 @@
 //! `fugato trace`: the run as a waterfall, from the log.
 
+mod bars;
 mod chart;
 mod glyphs;
 mod rows;
@@ -7,8 +8,9 @@ mod scale;
 #[cfg(test)]
 mod tests;
 
+pub use bars::Trace;
 pub use chart::{Chart, Steps};
-pub use rows::{Trace, Tracer};
+pub use rows::Tracer;
 
 use super::reporter::{cost_words, duration};
 use super::{find, open, reader};

@@ -1,92 +1,8 @@
 //! From the log to bars: when each node worked, waited or stood still, and the calls inside. Pure, one pass.
 
-use fugato_engine::{AfterFailure, Asked, Caller, Event, EventKind, Run, Verdict};
-use serde::Serialize;
-use std::collections::HashMap;
-
-/// Everything a waterfall shows.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Trace {
-    pub from: i64,
-    pub to: i64,
-    /// When another process took over.
-    pub resumed: Vec<i64>,
-    pub bars: Vec<Bar>,
-}
-
-/// One attempt of a node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Bar {
-    pub id: String,
-    pub start: i64,
-    pub end: Option<i64>,
-    pub state: State,
-    pub attempt: u32,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub breaks: Vec<Break>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<Step>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    #[default]
-    Running,
-    Done,
-    /// Failed, and nothing caught it.
-    Failed,
-    /// Failed; it was optional.
-    FailedOptional,
-    /// Failed; tried again in the main conversation.
-    FellBack,
-    /// The run ended first.
-    Stopped,
-    /// Not run: its result is the parent's.
-    Reused,
-}
-
-/// A time in which it did not work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Break {
-    pub why: Why,
-    pub start: i64,
-    pub end: Option<i64>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Why {
-    /// A person was asked.
-    Person,
-    /// No process owned the run.
-    Nobody,
-}
-
-/// A model or tool call.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Step {
-    pub kind: StepKind,
-    pub label: String,
-    pub start: i64,
-    pub end: Option<i64>,
-    pub failed: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StepKind {
-    Model,
-    Tool,
-    Question,
-}
-
-impl Bar {
-    /// A clock that jumped gives no negative time.
-    pub fn took(&self, now: i64) -> i64 {
-        (self.end.unwrap_or(now) - self.start).max(0)
-    }
-}
+use super::bars::{Bar, Break, CHILD, State, Step, StepKind, Trace, Why};
+use fugato_engine::{AfterFailure, AgentPath, Asked, Caller, Event, EventKind, Report, Run, Verdict};
+use std::collections::{HashMap, HashSet};
 
 impl Trace {
     pub fn of(events: &[Event], run: &Run) -> Self {
@@ -108,9 +24,17 @@ pub struct Tracer {
     open: HashMap<u32, usize>,
     /// Bar each agent works for now.
     agents: Vec<usize>,
+    /// Agents that have a bar of their own, not that of a node.
+    alone: HashSet<u32>,
+    /// In which word they summed up what is about to end.
+    reports: HashMap<u32, Report>,
     /// Bar and step of a call under way.
     calls: HashMap<(u32, u32, Option<u32>), (usize, usize)>,
+    /// The same of agents outside, by their host's name for the call.
+    outside: HashMap<(u32, String), (usize, usize)>,
     questions: Vec<Option<(usize, Option<usize>)>>,
+    /// Of each bar so many steps at least; `None`: all.
+    kept: Option<usize>,
 }
 
 impl Tracer {
@@ -125,6 +49,12 @@ impl Tracer {
         });
         let trace = Trace { from, to: from, resumed: Vec::new(), bars: bars.collect() };
         Self { trace, clock: from, ..Self::default() }
+    }
+
+    /// For whoever follows a run for days: of each bar only the newest steps.
+    pub fn keeping(mut self, steps: usize) -> Self {
+        self.kept = Some(steps);
+        self
     }
 
     pub fn event(&mut self, event: &Event, run: &Run) {
@@ -163,33 +93,34 @@ impl Tracer {
                 self.end(*node, state);
             }
             EventKind::AgentStarted { agent, node, .. } => {
-                let bar = node.and_then(|node| self.open.get(&node).copied()).unwrap_or_else(|| {
-                    let is_child = run.agent(agent.as_str()).is_some_and(|(_, state)| state.parent.is_some());
-                    let id = if is_child { format!("↳ {agent}") } else { agent.to_string() };
-                    self.trace.bars.push(Bar { id, start: now, attempt: 1, ..Bar::default() });
-                    self.trace.bars.len() - 1
-                });
+                let bar = match node.and_then(|node| self.open.get(&node).copied()) {
+                    Some(bar) => bar,
+                    None => {
+                        self.alone.insert(u32::try_from(self.agents.len()).unwrap_or(u32::MAX));
+                        self.bar_of(run.agent(agent.as_str()).is_some_and(|(at, _)| is_child(run, at)), agent)
+                    }
+                };
                 self.agents.push(bar);
             }
-            EventKind::AgentStopped { agent, verdict } if is_child(run, *agent) => {
-                let state = match verdict {
-                    Verdict::Submitted { .. } | Verdict::Answered { .. } => State::Done,
-                    Verdict::LimitReached { .. } => State::FellBack,
-                    Verdict::Failed { .. } | Verdict::Cancelled => State::Failed,
-                };
+            EventKind::AgentStopped { agent, verdict } if self.alone.contains(agent) => {
+                let report = self.reports.remove(agent);
+                self.stopped(*agent, state_of(verdict, report));
+            }
+            EventKind::AgentReported { agent, report } => drop(self.reports.insert(*agent, *report)),
+            EventKind::AgentJoined { agent, parent: Some(_), .. } => {
                 let bar = self.agents.get(*agent as usize).and_then(|at| self.trace.bars.get_mut(*at));
-                if let Some(bar) = bar {
-                    (bar.end, bar.state) = (Some(now), state);
-                    bar.steps.iter_mut().for_each(|step| step.end = step.end.or(Some(now)));
+                if let Some(bar) = bar.filter(|bar| !bar.id.starts_with(CHILD)) {
+                    bar.id.insert_str(0, CHILD);
                 }
             }
             // It goes on as another bar: between its tasks it did nothing.
-            EventKind::AgentContinued { agent, node: None, delegated: Some(_), .. } => {
-                let path = run.agents.get(*agent as usize).map(|state| state.path.to_string());
+            EventKind::AgentContinued { agent, node: None, .. } if self.has_ended(*agent) => {
+                let Some(path) = run.agents.get(*agent as usize).map(|state| state.path.clone()) else {
+                    return;
+                };
+                let bar = self.bar_of(is_child(run, *agent), &path);
                 if let Some(slot) = self.agents.get_mut(*agent as usize) {
-                    *slot = self.trace.bars.len();
-                    let id = format!("↳ {}", path.unwrap_or_default());
-                    self.trace.bars.push(Bar { id, start: now, attempt: 1, ..Bar::default() });
+                    *slot = bar;
                 }
             }
             EventKind::AgentContinued { agent, node, .. } => {
@@ -215,6 +146,18 @@ impl Tracer {
             EventKind::ToolUncertain { agent, step, index } => {
                 self.called((*agent, *step, Some(*index)), true);
             }
+            EventKind::ToolAsked { agent, call, tool, .. } => {
+                let begun = self.begin(*agent, StepKind::Tool, tool.clone());
+                self.outside.extend(begun.map(|step| ((*agent, call.clone()), step)));
+            }
+            EventKind::ToolAnswered { agent, call, is_error, .. } => {
+                let step = self.outside.remove(&(*agent, call.clone()));
+                self.finish(step, *is_error);
+            }
+            EventKind::ToolDenied { agent, call, .. } => {
+                let step = self.outside.remove(&(*agent, call.clone()));
+                self.finish(step, true);
+            }
             EventKind::InputRequested { about, .. } => self.asked(*about),
             EventKind::InputAnswered { question, .. } => self.answered(*question),
             EventKind::RunRecovered { .. } => self.recovered(before, run),
@@ -226,8 +169,9 @@ impl Tracer {
                     Some(fugato_engine::Outcome::Failed) => State::Failed,
                     _ => return,
                 };
+                // Whoever said how it ended has said it.
                 if run.spec.single.is_some()
-                    && let Some(bar) = self.trace.bars.first_mut()
+                    && let Some(bar) = self.trace.bars.first_mut().filter(|bar| bar.end.is_none())
                 {
                     (bar.end, bar.state) = (Some(now), state);
                 }
@@ -245,17 +189,54 @@ impl Tracer {
         }
     }
 
+    /// A bar that is an agent's own.
+    fn bar_of(&mut self, is_child: bool, agent: &AgentPath) -> usize {
+        let id = if is_child { format!("{CHILD}{agent}") } else { agent.to_string() };
+        self.trace.bars.push(Bar { id, start: self.clock, attempt: 1, ..Bar::default() });
+        self.trace.bars.len() - 1
+    }
+
+    fn has_ended(&self, agent: u32) -> bool {
+        let bar = self.agents.get(agent as usize).and_then(|at| self.trace.bars.get(*at));
+        self.alone.contains(&agent) && bar.is_some_and(|bar| bar.end.is_some())
+    }
+
+    fn stopped(&mut self, agent: u32, state: State) {
+        let now = self.clock;
+        let bar = self.agents.get(agent as usize).and_then(|at| self.trace.bars.get_mut(*at));
+        if let Some(bar) = bar {
+            (bar.end, bar.state) = (Some(now), state);
+            bar.breaks.iter_mut().for_each(|pause| pause.end = pause.end.or(Some(now)));
+            bar.steps.iter_mut().for_each(|step| step.end = step.end.or(Some(now)));
+        }
+    }
+
     fn call(&mut self, key: (u32, u32, Option<u32>), kind: StepKind, label: String) {
-        let start = self.clock;
-        let Some(at) = self.agents.get(key.0 as usize).copied() else { return };
-        let Some(bar) = self.trace.bars.get_mut(at) else { return };
-        self.calls.insert(key, (at, bar.steps.len()));
-        bar.steps.push(Step { kind, label, start, end: None, failed: false });
+        let begun = self.begin(key.0, kind, label);
+        self.calls.extend(begun.map(|step| (key, step)));
     }
 
     fn called(&mut self, key: (u32, u32, Option<u32>), failed: bool) {
-        let Some((bar, step)) = self.calls.remove(&key) else { return };
-        if let Some(step) = self.trace.bars.get_mut(bar).and_then(|bar| bar.steps.get_mut(step)) {
+        let step = self.calls.remove(&key);
+        self.finish(step, failed);
+    }
+
+    fn begin(&mut self, agent: u32, kind: StepKind, label: String) -> Option<(usize, usize)> {
+        let start = self.clock;
+        let at = self.agents.get(agent as usize).copied()?;
+        let bar = self.trace.bars.get_mut(at)?;
+        if let Some(kept) = self.kept.filter(|kept| bar.steps.len() >= 2 * kept) {
+            bar.steps.drain(..kept);
+            bar.forgotten += kept;
+        }
+        let number = bar.next_step();
+        bar.steps.push(Step { kind, label, start, end: None, failed: false });
+        Some((at, number))
+    }
+
+    fn finish(&mut self, step: Option<(usize, usize)>, failed: bool) {
+        let Some((bar, step)) = step else { return };
+        if let Some(step) = self.trace.bars.get_mut(bar).and_then(|bar| bar.step(step)) {
             (step.end, step.failed) = (Some(self.clock), failed);
         }
     }
@@ -272,6 +253,7 @@ impl Tracer {
             let bar = self.trace.bars.get_mut(at)?;
             bar.breaks.push(Break { why: Why::Person, start, end: None });
             let step = matches!(about, Asked::Agent { .. }).then(|| {
+                let number = bar.next_step();
                 bar.steps.push(Step {
                     kind: StepKind::Question,
                     label: "ask_user".into(),
@@ -279,7 +261,7 @@ impl Tracer {
                     end: None,
                     failed: false,
                 });
-                bar.steps.len() - 1
+                number
             });
             Some((at, step))
         });
@@ -294,7 +276,7 @@ impl Tracer {
         if let Some(pause) = open {
             pause.end = end;
         }
-        if let Some(step) = step.and_then(|step| bar.steps.get_mut(step)) {
+        if let Some(step) = step.and_then(|step| bar.step(step)) {
             step.end = end;
         }
     }
@@ -314,6 +296,21 @@ impl Tracer {
                 bar.breaks.push(Break { why: Why::Nobody, start: before, end: Some(now) });
             }
         }
+    }
+}
+
+/// How an agent ended, in its own word if it gave one.
+fn state_of(verdict: &Verdict, report: Option<Report>) -> State {
+    match (verdict, report) {
+        (Verdict::Submitted { .. } | Verdict::Answered { .. }, None | Some(Report::Done)) => State::Done,
+        (Verdict::Submitted { .. } | Verdict::Answered { .. }, Some(report)) => match report {
+            Report::Done | Report::DoneWithConcerns => State::Concerns,
+            Report::Blocked => State::Blocked,
+            Report::NeedsContext => State::NeedsContext,
+        },
+        (Verdict::LimitReached { .. }, _) => State::LimitReached,
+        (Verdict::Failed { .. }, _) => State::Failed,
+        (Verdict::Cancelled, _) => State::Cancelled,
     }
 }
 

@@ -1,7 +1,7 @@
 //! From times to cells. Long times in which nobody works (a person thinks, the machine is off) are squeezed: a question
 //! that was answered the next day must not press the work into one column.
 
-use super::rows::Trace;
+use super::bars::Trace;
 
 /// The time of a run laid over a number of cells.
 #[derive(Clone, Debug)]

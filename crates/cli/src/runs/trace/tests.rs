@@ -1,10 +1,13 @@
 //! Whole charts, compared line by line.
 
+use super::bars::*;
 use super::chart::*;
-use super::rows::*;
 use crate::render::Width;
 use crate::render::canvas::strings;
-use fugato_engine::{Asked, By, Event, EventKind, Outcome, Plan, PlanNode, Run, RunSpec, SkillPin, Work};
+use fugato_engine::{
+    AgentPath, Asked, By, Event, EventKind, Outcome, Plan, PlanNode, Report, Run, RunSpec, SkillPin, Verdict,
+    Work,
+};
 use fugato_model::{Lang, words};
 use serde_json::Value;
 
@@ -91,6 +94,89 @@ fn a_run_of_one_event_and_one_that_has_not_started_anything_are_fine() {
     assert_eq!(one.bars.len(), 1);
     let lines = drawn(&chart(60), &one);
     assert!(lines.iter().any(|line| line.starts_with("a  █") && line.contains("0 ms")), "{lines:?}");
+}
+
+fn joins(id: &str, number: u32, parent: Option<u32>) -> [EventKind; 2] {
+    let started = EventKind::AgentStarted {
+        agent: AgentPath::new(id),
+        node: None,
+        agent_type: "claude".into(),
+        access: fugato_engine::Access::ReadWrite,
+        model: String::new(),
+        system: String::new(),
+        prompt: "p".into(),
+        delegated: None,
+    };
+    let joined = EventKind::AgentJoined {
+        agent: number,
+        origin: std::sync::Arc::default(),
+        parent,
+        call: String::new(),
+        description: String::new(),
+        after: Vec::new(),
+    };
+    [started, joined]
+}
+
+#[test]
+fn agents_outside_are_at_work_until_they_end_and_end_in_their_own_word() {
+    let stopped = |agent, text: &str| EventKind::AgentStopped {
+        agent,
+        verdict: Verdict::Answered { text: text.into() },
+    };
+    let mut log: Vec<(i64, EventKind)> = joins("main", 0, None).map(|kind| (1000, kind)).into();
+    log.extend(joins("builder", 1, Some(0)).map(|kind| (1100, kind)));
+    let call = |at, kind| (at, kind);
+    let (tool, words) = ("Bash".to_owned(), String::new());
+    let asked = EventKind::ToolAsked {
+        agent: 1,
+        call: "c".into(),
+        tool: tool.clone(),
+        arguments: Value::Null,
+        files: Vec::new(),
+    };
+    let answered = EventKind::ToolAnswered {
+        agent: 1,
+        call: "c".into(),
+        tool,
+        content: words,
+        is_error: false,
+        whole: None,
+    };
+    log.extend([call(1200, asked), call(1300, answered)]);
+    log.push((1400, EventKind::AgentReported { agent: 1, report: Report::Blocked }));
+    log.push((1400, stopped(1, "BLOCKED")));
+    let states = |trace: &Trace| -> Vec<(String, State, Option<i64>)> {
+        trace.bars.iter().map(|bar| (bar.id.clone(), bar.state, bar.end)).collect()
+    };
+    let open = trace(&[], log.clone());
+    assert_eq!(
+        states(&open),
+        [("main".into(), State::Running, None), ("↳ builder".into(), State::Blocked, Some(1400))]
+    );
+    assert!(
+        drawn(&chart(80), &open).iter().any(|line| line.contains("main") && line.ends_with("not finished"))
+    );
+    assert_eq!(
+        open.bars[1].steps,
+        [Step { kind: StepKind::Tool, label: "Bash".into(), start: 1200, end: Some(1300), failed: false }]
+    );
+    // It ends well, and so does the run; somebody has it go on.
+    log.push((1500, stopped(0, "all done")));
+    let again = EventKind::AgentContinued { agent: 0, node: None, prompt: "more".into(), delegated: None };
+    log.extend([(1600, again), (1700, stopped(0, "done again")), (1700, ended())]);
+    let over = trace(&[], log);
+    assert_eq!(
+        states(&over),
+        [
+            ("main".into(), State::Done, Some(1500)),
+            ("↳ builder".into(), State::Blocked, Some(1400)),
+            ("main".into(), State::Done, Some(1700))
+        ]
+    );
+    let lines = drawn(&chart(80), &over);
+    assert!(!lines.iter().any(|line| line.contains("stopped")), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.contains("builder") && line.ends_with("blocked")), "{lines:#?}");
 }
 
 #[test]

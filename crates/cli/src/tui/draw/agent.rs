@@ -71,14 +71,26 @@ fn title(model: &Model, watched: &Watched, talk: &Talk) -> Line {
 fn lines(model: &Model, watched: &Watched, talk: &Talk, room: usize) -> Vec<Line> {
     let wanted = room + talk.below;
     let mut upwards: Vec<Line> = Vec::new();
+    // What is being said now is seen by whoever looks at the newest.
+    if let Some(entry) = speaking(model, watched, talk).filter(|_| talk.below == 0) {
+        upwards.extend(drawn(&entry, watched, model).into_iter().rev());
+    }
     for entry in talk.entries.iter().rev() {
         upwards.extend(drawn(entry, watched, model).into_iter().rev());
         if upwards.len() >= wanted {
             break;
         }
     }
+    let forgotten = watched.roster.rows.get(talk.row).map_or(0, |row| row.forgotten);
     if upwards.len() < wanted && talk.earlier > 0 {
         let text = match talk.is_loading {
+            _ if talk.earlier <= forgotten => {
+                let (count, id) = (talk.earlier, &watched.card.id);
+                words!(
+                    "  {count} events before: fugato events {id}",
+                    "  更早的 {count} 条事件：fugato events {id}"
+                )
+            }
             true => words!("  reading what was before …", "  正在读取更早的内容 …"),
             false => words!("  PgUp reads what was before", "  PgUp 读取更早的内容"),
         };
@@ -88,6 +100,16 @@ fn lines(model: &Model, watched: &Watched, talk: &Talk, room: usize) -> Vec<Line
     let mut lines: Vec<Line> = upwards.into_iter().skip(skipped).take(room).collect();
     lines.reverse();
     lines
+}
+
+/// What it says just now, as far as that was heard.
+fn speaking(model: &Model, watched: &Watched, talk: &Talk) -> Option<Entry> {
+    let row = watched.roster.rows.get(talk.row)?;
+    let run = watched.run.as_ref()?;
+    let text = row.path(run).and_then(|path| watched.live.of(path)).or_else(|| watched.live.of(&row.name))?;
+    let words = words!("is saying …", "正在说 …");
+    let title = words.in_lang(model.lang).to_owned();
+    Some(Entry { seq: u64::MAX, at: model.now, by: Speaker::Agent, title, text: text.trim_end().to_owned() })
 }
 
 fn drawn(entry: &Entry, watched: &Watched, model: &Model) -> Vec<Line> {

@@ -42,7 +42,11 @@ pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
         let part = shown.get(range).unwrap_or_default();
         let line = |(at, depth, state): &(usize, usize, State)| {
             let look = if Some(*at) == chosen { Look::Chosen } else { Look::Plain };
-            Shown { line: columns.line(model, watched, run, (*at, *depth, *state), look), look }
+            Shown {
+                line: columns.line(model, watched, run, (*at, *depth, *state), look),
+                look,
+                item: Some(*at),
+            }
         };
         part.iter().map(line).collect()
     };

@@ -121,6 +121,18 @@ pub fn tabs(model: &Model) -> Line {
     fitting.next().unwrap_or_else(|| cut(line(false, " "), columns, width))
 }
 
+/// The view whose tab is at this column of the second line, which has a gap before each tab.
+pub fn tab_at(model: &Model, column: usize) -> Option<View> {
+    let mut ends = 0;
+    for (nth, span) in tabs(model).iter().enumerate() {
+        ends += model.width.of(&span.text);
+        if column < ends {
+            return View::ALL.get(nth / 2).copied().filter(|_| nth % 2 == 1);
+        }
+    }
+    None
+}
+
 /// The last news; or what is typed into the filter, and where the cursor stands then.
 pub fn status(model: &Model) -> (Line, Option<usize>) {
     let (lang, width, columns) = (model.lang, model.width, model.columns);

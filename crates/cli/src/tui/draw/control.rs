@@ -38,7 +38,7 @@ pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
     for place in window(watched.chosen_directive, count, left) {
         let Some(own) = watched.directive(place) else { continue };
         let look = if place == watched.chosen_directive { Look::Chosen } else { Look::Plain };
-        shown.push(Shown { line: line(own, watched, model, look), look });
+        shown.push(Shown { line: line(own, watched, model, look), look, item: Some(place) });
     }
     shown.resize_with(room.saturating_sub(detail.len()), Shown::default);
     shown.extend(detail.into_iter().map(Shown::from));

@@ -21,23 +21,21 @@ pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
     if count == 0 {
         return not_read_yet(model);
     }
-    let last = count - 1;
-    let place = watched.chosen_event.map_or(last, |seq| watched.log.place(seq).min(last));
-    let has_older = watched.log.dropped > 0 && model.filter.is_empty();
+    let place = watched.event_place().unwrap_or(0);
+    let older = watched.log.older();
     let range = window(place, count, room);
     let mut lines: Vec<Shown> = Vec::new();
-    if has_older && range.start == 0 {
-        let (dropped, id) = (watched.log.dropped, &watched.card.id);
-        let text = words!(
-            "   {dropped} older ones: fugato events {id}",
-            "   更早的 {dropped} 条：fugato events {id}"
-        );
+    if older > 0 && range.start == 0 {
+        let text = match watched.log.is_loading {
+            true => words!("   reading older ones …", "   正在读取更早的事件 …"),
+            false => words!("   {older} older ones: PgUp", "   更早的 {older} 条：PgUp"),
+        };
         lines.push(vec![Span::new(style::DIM, text.in_lang(model.lang))].into());
     }
     for nth in range {
         let Some(entry) = watched.log.get(nth) else { continue };
         let look = if nth == place { Look::Chosen } else { Look::Plain };
-        lines.push(Shown { line: line(entry, watched, model, look), look });
+        lines.push(Shown { line: line(entry, watched, model, look), look, item: Some(nth) });
     }
     lines.truncate(room);
     lines

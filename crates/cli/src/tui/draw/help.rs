@@ -38,6 +38,8 @@ const KEYS: &[(&str, &str, &str)] = &[
     ("c", "go on with a run whose process is gone", "继续进程已不存在的运行"),
     ("", "And", "其他"),
     ("y", "copy the same as a command line", "复制对应的命令行"),
+    ("click", "choose; again: open. The wheel scrolls", "点击选择，再次点击打开；滚轮滚动"),
+    ("F2", "the mouse for this screen, or for selecting text", "鼠标用于本界面，或用于选择文字"),
     ("Ctrl-L", "draw everything again", "重新绘制"),
     ("Ctrl-Z", "put fugato aside; `fg` brings it back", "暂时挂起；用 `fg` 回来"),
     ("q", "quit; runs go on without this screen", "退出；运行不受影响"),

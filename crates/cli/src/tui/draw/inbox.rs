@@ -28,7 +28,7 @@ pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
         let Some(number) = questions.get(place) else { continue };
         let look = if place == chosen { Look::Chosen } else { Look::Plain };
         let line = line(*number, run, look, model);
-        shown.push(Shown { line, look });
+        shown.push(Shown { line, look, item: Some(place) });
     }
     if let Some(number) = questions.get(chosen) {
         shown.extend(whole(*number, run, model).into_iter().map(Shown::from));

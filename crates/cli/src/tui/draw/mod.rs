@@ -35,6 +35,8 @@ pub struct Screen {
 pub struct Shown {
     pub line: Line,
     pub look: Look,
+    /// What a click on it chooses, as the view counts.
+    pub item: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,7 +49,7 @@ pub enum Look {
 
 impl From<Line> for Shown {
     fn from(line: Line) -> Self {
-        Self { line, look: Look::Plain }
+        Self { line, look: Look::Plain, item: None }
     }
 }
 
@@ -134,6 +136,12 @@ fn picture(model: &Model) -> (Vec<Line>, Vec<Line>) {
         View::Policy => (Vec::new(), policy::lines(model)),
         _ => (Vec::new(), Vec::new()),
     }
+}
+
+/// The view whose tab is at this cell.
+pub fn tab_at(model: &Model, column: usize, row: usize) -> Option<View> {
+    let areas = Areas::of(model.columns, model.rows);
+    (areas.has_tabs && row == 1 && model.watched.is_some()).then(|| chrome::tab_at(model, column)).flatten()
 }
 
 /// How long the picture of this view is.

@@ -129,7 +129,7 @@ fn choose(model: &Model, choice: &Choice, room: usize) -> Panel {
         };
         let line = vec![Span::plain(format!("  {}. ", nth + 1)), Span::plain(text)];
         let look = if nth == choice.at { Look::Chosen } else { Look::Plain };
-        rows.push(Shown { line: super::cut(line, columns, width), look });
+        rows.push(Shown { line: super::cut(line, columns, width), look, item: None });
     }
     Panel { rows, cursor: None }
 }

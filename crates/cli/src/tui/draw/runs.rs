@@ -30,7 +30,7 @@ pub fn rows(model: &Model, room: usize) -> Vec<Shown> {
     part.map(|(nth, card)| {
         let look = if nth == model.chosen_run { Look::Chosen } else { Look::Plain };
         let line = line(card, (ids, words), look, model);
-        Shown { line, look }
+        Shown { line, look, item: Some(nth) }
     })
     .collect()
 }

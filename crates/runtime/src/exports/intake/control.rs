@@ -10,7 +10,7 @@ use fugato_model::{Words, escape_for_terminal, words};
 use std::collections::HashSet;
 use std::io::Read as _;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 #[derive(Debug, Default)]
 pub(super) struct Slot {
@@ -25,6 +25,9 @@ pub(super) struct Slot {
 
 /// A directive is one line; a file larger than this is something else.
 const LARGEST: u64 = 1 << 20;
+/// For so long after ours took the place of a file that was empty or half written, its writer may still finish it. Later it
+/// is taken for dead.
+const UNFINISHED: Duration = Duration::from_secs(60);
 
 /// Something that is not ours and was not dealt with.
 #[derive(Debug)]
@@ -49,21 +52,26 @@ impl Slot {
         for at in (0..self.displaced.len()).rev() {
             let Some(displaced) = self.displaced.get_mut(at) else { continue };
             let found = read(displaced.path());
-            let is_over = displaced.since.elapsed() > PATIENCE;
+            let age = displaced.since.elapsed();
+            let mut is_over = age > PATIENCE;
             if let Ok(bytes) = &found
                 && !own.contains(&hash(bytes))
-                && displaced.seen != Some(hash(bytes))
             {
+                let is_new = displaced.seen != Some(hash(bytes));
                 let (place, bytes) = (Place::Displaced, bytes.clone());
                 match read_control_json(&bytes) {
-                    Err(error) if is_over && !bytes.is_empty() => {
-                        looked.push(Found { place, bytes, says: Err(problem(&error)) });
+                    Err(error) => {
+                        if is_over && is_new && !bytes.is_empty() {
+                            displaced.seen = Some(hash(&bytes));
+                            looked.push(Found { place, bytes, says: Err(problem(&error)) });
+                        }
+                        is_over = age > UNFINISHED;
                     }
-                    Err(_) => {}
-                    Ok(found) => {
+                    Ok(found) if is_new => {
                         displaced.seen = Some(hash(&bytes));
                         looked.push(Found { place, bytes, says: Ok(found) });
                     }
+                    Ok(_) => {}
                 }
             }
             if is_over {

@@ -40,16 +40,22 @@ mod by_system {
         pub fn on(dir: &Path) -> Option<Self> {
             let notices = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok()?;
             let mut listener = Self { notices, places: HashMap::new(), is_full: false, looks: 0 };
-            listener.add(dir).then_some(listener)
+            // A writer that stops in the middle of `control.json` may keep it open for ever: that is to be said.
+            listener.watch(dir, WatchFlags::MODIFY).then_some(listener)
         }
 
         /// `false`: there is no such directory.
         pub fn add(&mut self, dir: &Path) -> bool {
-            // Written and closed, or moved into place; never what is only read or still being written.
+            self.watch(dir, WatchFlags::empty())
+        }
+
+        fn watch(&mut self, dir: &Path, more: WatchFlags) -> bool {
+            // Written and closed, or moved into place; never what is only read.
             let wanted = WatchFlags::CLOSE_WRITE
                 | WatchFlags::MOVED_TO
                 | WatchFlags::ONLYDIR
-                | WatchFlags::DONT_FOLLOW;
+                | WatchFlags::DONT_FOLLOW
+                | more;
             match inotify::add_watch(&self.notices, dir, wanted) {
                 Ok(number) => {
                     self.places.insert(number, dir.to_owned());

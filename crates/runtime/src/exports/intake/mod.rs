@@ -57,8 +57,8 @@ impl Own {
     }
 }
 
-/// A writer that stops in the middle is waited for this long.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// A writer that stops in the middle is waited for this long before that is said.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// Within this time the two places that a redirect is written to are one redirect.
 const TOGETHER: Duration = Duration::from_secs(10);
 

@@ -164,7 +164,10 @@ fn the_lines_of_a_small_run_say_what_happened() {
     let inbox = json!({"seq": 11, "id": "msg_11", "from": "user", "to": "gather/写作", "type": "redirect",
         "body": "写短一点", "timestamp": "2026-02-15T08:00:10.000Z", "instruction": "写短一点",
         "at": "2026-02-15T08:00:10.000Z"});
-    assert_eq!(lines(&files["agents/gather/写作/inbox.jsonl"]), [inbox]);
+    let news = json!({"seq": 3, "id": "news_3_gather/写作", "from": "setup/fetch", "to": "gather/写作", "type": "result",
+        "body": "Agent `setup/fetch`, for which you wait, is DONE.\n\nAll agents you waited for are done: go on.",
+        "timestamp": "2026-02-15T08:00:02.000Z"});
+    assert_eq!(lines(&files["agents/gather/写作/inbox.jsonl"]), [news, inbox]);
     assert_eq!(
         lines(&files["control.log.jsonl"]),
         [
@@ -306,6 +309,68 @@ fn messages_between_agents_are_in_both_boxes() {
     assert_eq!(files["agents/a/two/inbox.jsonl"], files["agents/a/one/outbox.jsonl"]);
     let message = &lines(&files["agents/a/two/inbox.jsonl"])[0];
     assert_eq!((&message["type"], &message["body"]), (&json!("handoff"), &json!("line\nline")));
+}
+
+#[test]
+fn whoever_waits_for_another_finds_its_end_in_the_inbox() {
+    let nodes = vec![
+        node("gather/a", 0, &[], agent_work()),
+        node("gather/b", 0, &[], script_work()),
+        node("gather/(end)", 0, &[0, 1], Work::Gate),
+        node("write/简报", 1, &[2], agent_work()),
+        node("write/print", 1, &[2], script_work()),
+        node("check/c", 1, &[3], agent_work()),
+    ];
+    let done = |node| EventKind::NodeCompleted { node, value: json!("x"), warnings: Vec::new() };
+    let message = words!("no network", "没有网络");
+    let files = files_of(
+        &log(vec![
+            created(spec("run_news", &["gather", "write"], nodes)),
+            EventKind::NodeFailed { node: 1, message: message.clone(), then: AfterFailure::Inline },
+            done(0),
+            EventKind::NodeFailed { node: 1, message, then: AfterFailure::Null },
+            done(3),
+            EventKind::NodeRestarted { node: 3 },
+            EventKind::NodeCompleted { node: 3, value: json!("x"), warnings: vec![words!("w", "w")] },
+        ]),
+        Owner::Here,
+    );
+    let told = |id: &str| -> Vec<Value> { lines(&files[&format!("agents/{id}/inbox.jsonl")]) };
+    assert_eq!(
+        told("write/简报"),
+        [
+            json!({
+                "seq": 3, "id": "news_3_write/简报", "from": "gather/a", "to": "write/简报", "type": "result",
+                "body": "Agent `gather/a`, for which you wait, is DONE.", "timestamp": "2026-02-15T08:00:02.000Z",
+            }),
+            json!({
+                "seq": 4, "id": "news_4_write/简报", "from": "gather/b", "to": "write/简报", "type": "result",
+                "body": "Agent `gather/b`, for which you wait, has ended: no network\n\nAll agents you waited for are done: go on.",
+                "timestamp": "2026-02-15T08:00:03.000Z",
+            }),
+        ]
+    );
+    let bodies: Vec<String> =
+        told("check/c").iter().map(|line| line["body"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(bodies.len(), 2, "it was done, began again, and was done again: {bodies:?}");
+    assert!(
+        bodies[0].contains("is DONE.\n\nAll agents") && bodies[1].contains("is DONE_WITH_CONCERNS."),
+        "{bodies:?}"
+    );
+    assert!(!files.contains_key("agents/write/print/inbox.jsonl"), "a program reads no inbox");
+}
+
+#[test]
+fn in_very_wide_plans_nobody_is_told_one_by_one() {
+    let width = 40;
+    let mut nodes: Vec<PlanNode> =
+        (0..width).map(|n| node(&format!("a/{n}"), 0, &[], agent_work())).collect();
+    nodes.push(node("a/(end)", 0, &(0..width).collect::<Vec<_>>(), Work::Gate));
+    nodes.extend((0..width).map(|n| node(&format!("b/{n}"), 1, &[width], agent_work())));
+    let done = |node| EventKind::NodeCompleted { node, value: json!("x"), warnings: Vec::new() };
+    let mut kinds = vec![created(spec("run_wide", &["a", "b"], nodes))];
+    kinds.extend((0..width).map(done));
+    assert!(!files_of(&log(kinds), Owner::Here).keys().any(|name| name.ends_with("inbox.jsonl")));
 }
 
 #[test]

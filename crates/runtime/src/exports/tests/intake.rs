@@ -199,6 +199,32 @@ fn half_written_too_large_and_strange_files_are_said_and_stay() {
 }
 
 #[test]
+fn a_writer_that_stops_in_the_middle_is_told_of_soon_and_what_it_finishes_later_is_taken() {
+    let mut bed = bed();
+    let mut slow = fs::File::create(bed.path("control.json")).unwrap();
+    slow.write_all(br#"{"action":"pause","#).unwrap();
+    // The file is still open.
+    let told = bed.looks_until_told();
+    assert!(told.len() == 1 && told[0].starts_with("skipped control.json: not JSON"), "{told:?}");
+    assert_eq!(bed.looks(), [""; 0], "it is said once");
+    slow.write_all(br#""target":"builder"}"#).unwrap();
+    assert_eq!(bed.looks_until_told(), ["Pause build/builder"]);
+    drop(slow);
+    assert_eq!(bed.looks(), [""; 0]);
+    // The same, and ours takes its place meanwhile.
+    let mut slow = fs::File::create(bed.path("control.json")).unwrap();
+    slow.write_all(br#"{"action":"cancel","#).unwrap();
+    bed.directed(1, Verb::Resume);
+    let told = bed.looks_until_told();
+    assert!(told.len() == 1 && told[0].starts_with("skipped control.json"), "{told:?}");
+    assert!(fs::read_to_string(bed.path("control.json")).unwrap().contains("\"generation\":1"));
+    slow.write_all(br#""target":"builder"}"#).unwrap();
+    drop(slow);
+    assert_eq!(bed.looks_until_told(), ["Cancel build/builder"]);
+    assert_eq!(bed.looks(), [""; 0]);
+}
+
+#[test]
 fn lines_of_others_become_messages_in_order_and_ours_do_not() {
     let mut bed = bed();
     let inbox = "agents/build/builder/inbox.jsonl";

@@ -39,7 +39,7 @@ async fn two_sessions_at_once_leave_exact_files_and_a_pointer_to_one_of_them() {
         let files = tree(&dir.path().join("runs").join(run));
         assert_eq!(files, expected(dir.path(), run, Owner::Gone));
         assert!(files["run.json"].contains("\"status\":\"complete\""));
-        assert_eq!(files.len(), 7, "{:?}", files.keys());
+        assert_eq!(files.len(), 8, "{:?}", files.keys());
     }
     let pointed = pointed_at(dir.path()).unwrap();
     assert!(["run_one", "run_two"].contains(&pointed.as_str()));

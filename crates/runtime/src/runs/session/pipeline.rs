@@ -157,6 +157,7 @@ impl Session {
         let part = Arc::new(events);
         self.exporter.committed(&part);
         for event in Stored::each(&part) {
+            self.world.hosts.recorded(&event.kind, &self.run);
             (self.watcher)(Notice::Event(event));
         }
     }
