@@ -17,6 +17,7 @@ mod tick;
 
 pub(crate) use answer::{ALWAYS, REPEAT};
 pub(crate) use delegate::goes_on;
+pub(crate) use skills::is_ending;
 
 use crate::event::{By, Event, EventKind, Target, Verb};
 use crate::input::{Input, Refusal};

@@ -8,6 +8,7 @@ use crate::driver::{needs_a_person, session};
 use crate::event::{CallRef, EffectClass, EventKind, Verdict};
 use crate::permission::Decision;
 use crate::run::{Run, name_of};
+use crate::session_tools::skill_of;
 use crate::tools::{ASK, CANNOT_COMPLETE, FINAL_ANSWER, SUBMIT, SUBMIT_CONTEXT};
 use fugato_model::chat::ToolCall;
 use serde_json::Value;
@@ -97,7 +98,10 @@ pub fn act(recorder: &mut Recorder<'_>, at: CallRef, call: &ToolCall) {
             let reason = "you have no tools: answer with the program as text".to_owned();
             EventKind::ToolRefused { agent, step, index, reason }
         }
-        (_, skill, Some(node)) => return wanted(recorder, at, call, skill, node),
+        (_, _, Some(node)) => {
+            let skill = skill_of(session::allowed(recorder.run, node), call).to_owned();
+            return wanted(recorder, at, call, &skill, node);
+        }
     };
     recorder.emit(event);
 }
@@ -110,12 +114,14 @@ fn wanted(recorder: &mut Recorder<'_>, at: CallRef, call: &ToolCall, skill: &str
         return recorder.emit(EventKind::ToolRefused { agent, step, index, reason: words.en });
     }
     let rights = recorder.run.agents.get(agent as usize).and_then(|state| state.rights.clone());
-    let event = match permitted(recorder.run, call, EffectClass::Read, rights.as_deref()) {
+    // Rules are about the skill, however the model names it.
+    let meant = ToolCall { name: skill.to_owned(), ..call.clone() };
+    let event = match permitted(recorder.run, &meant, EffectClass::Read, rights.as_deref()) {
         Decision::Allow => return called(recorder, at, call),
         Decision::Deny { why } => {
             EventKind::ToolCompleted { agent, step, index, content: denied(&why), is_error: true }
         }
-        Decision::Ask { why } => ask_for(recorder.run, at, call, &why),
+        Decision::Ask { why } => ask_for(recorder.run, at, &meant, &why),
     };
     recorder.emit(event);
 }
@@ -134,7 +140,8 @@ pub fn called(recorder: &mut Recorder<'_>, at: CallRef, call: &ToolCall) {
         Some(Err(problem)) => return recorder.emit(wrong(problem)),
         Some(Ok(prompt)) => prompt,
     };
-    match session::call(recorder, node, session::at(at), &call.name, vec![prompt]) {
+    let skill = skill_of(session::allowed(recorder.run, node), call).to_owned();
+    match session::call(recorder, node, session::at(at), &skill, vec![prompt]) {
         Ok(()) => {}
         Err(session::NotCalled::Forbidden(words)) => {
             recorder.emit(EventKind::ToolRefused { agent, step, index, reason: words.en });

@@ -1,7 +1,8 @@
 //! The fold of agents: their conversations, turns, pauses, and what their calls hold of the budget.
 
 use super::{Run, index};
-use crate::agent::{AgentState, Slot, Turn, WaitsFor};
+use crate::agent::{AgentState, Duty, Slot, Turn, WaitsFor};
+use crate::agent_type::AgentType;
 use crate::context::{self, ContextSize};
 use crate::effect::{Effect, EffectKey};
 use crate::event::{CallRef, EventKind, Purpose, Used};
@@ -20,13 +21,23 @@ impl Run {
             EventKind::AgentStarted { agent, node, agent_type, access, model, system, prompt, delegated } => {
                 let messages = vec![Arc::new(Message::user(prompt.clone()))];
                 let parent = delegated.and_then(|delegated| delegated.call).map(|call| call.agent);
+                let duty = self.duty_at(*node);
+                // Whoever works for a session is no kind that somebody wrote, whatever that one is called.
+                let (kind, rights) = match duty {
+                    Duty::Task => {
+                        (self.kind_of(agent_type), self.rights_of(agent_type, *access, parent, *node))
+                    }
+                    Duty::Prepare | Duty::Orchestrate | Duty::Plan => {
+                        (Arc::new(AgentType::named(agent_type)), None)
+                    }
+                };
                 let state = AgentState {
                     path: agent.clone(),
                     node: *node,
                     agent_type: agent_type.clone(),
-                    duty: self.duty_at(*node),
-                    kind: self.kind_of(agent_type),
-                    rights: self.rights_of(agent_type, *access, parent, *node),
+                    duty,
+                    kind,
+                    rights,
                     access: *access,
                     parent,
                     depth: self.depth_below(parent, *node),

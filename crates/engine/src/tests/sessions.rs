@@ -530,9 +530,8 @@ fn the_next_turn_of_a_conversation_is_told_of_the_one_before_as_data() {
     answer(&mut world, "main/weather", says("21"));
     answer(&mut world, "main", finally("It is 21."));
     let so_far = world.run.conversation_so_far();
-    for part in ["User: today", "Call: weather", "Result: 21", "Assistant: It is 21."] {
-        assert!(so_far.contains(part), "{so_far}");
-    }
+    let told = "User: today\nCall: weather {\"prompt\":\"Bern\"}\nResult: 21\nAssistant: It is 21.";
+    assert_eq!(so_far, told);
     let mut next = spec(orchestrator("desk", &["weather"]));
     next.context = BTreeMap::from([("ARGUMENTS".to_owned(), json!("and tomorrow?"))]);
     next.conversation = Some(Conversation {
@@ -630,4 +629,52 @@ fn agents_of_calls_that_have_ended_leave_memory_and_whoever_leads_stays() {
 fn answer_without_replay(world: &mut World, id: &str, completion: Completion) {
     let key = of(world, id);
     world.complete(key, completion);
+}
+
+#[test]
+fn names_that_providers_do_not_take_and_lists_that_are_too_long_can_be_called_all_the_same() {
+    let many: Vec<String> =
+        std::iter::once("天气".to_owned()).chain((0..150).map(|n| format!("s{n}"))).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let mut spec = spec(orchestrator("desk", &many));
+    for name in &many {
+        spec.skills.insert((*name).to_owned(), script(EffectClass::Read));
+    }
+    let mut world = World::new(spec).go();
+    let (_, main) = world.run.agent("main").unwrap();
+    let tools = session_tools(main, &world.run).unwrap();
+    assert_eq!(tools.len(), 104);
+    assert!(tools.iter().all(|tool| tool.name.is_ascii()));
+    assert!(tools[0].name == "skill_1" && tools[0].description.starts_with("天气: "), "{:?}", tools[0]);
+    assert!(tools[100].name == "call_skill" && tools[100].parameters.to_string().contains("s149"));
+    answer(
+        &mut world,
+        "main",
+        calls(&[
+            ("skill_1", prompt("a")),
+            ("call_skill", json!({"skill": "s149", "prompt": "b"})),
+            ("天气", prompt("c")),
+            ("call_skill", json!({"skill": "secret", "prompt": "d"})),
+            ("skill_0", prompt("e")),
+        ]),
+    );
+    for id in ["main/天气", "main/s149", "main/天气~2"] {
+        answer(&mut world, id, Completion::Script { stdout: id.into() });
+    }
+    let told = results(&world, "main");
+    let wrong: Vec<bool> = told.iter().map(|result| result.is_error).collect();
+    assert_eq!(wrong, [false, false, false, true, true], "{told:?}");
+    assert_eq!(world.kinds().iter().filter(|kind| *kind == "tool.refused").count(), 2);
+}
+
+#[test]
+fn a_kind_of_agent_that_happens_to_be_called_like_a_leader_does_not_lead() {
+    let mut spec = spec(orchestrator("desk", &["weather"]));
+    let mut kind = AgentType::named("orchestrator");
+    kind.executor = Executor::Human;
+    spec.types.insert("orchestrator".into(), Arc::new(kind));
+    let mut world = World::new(spec).go();
+    assert!(world.run.questions.is_empty());
+    answer(&mut world, "main", finally("ok"));
+    assert_eq!(world.outcome(), Outcome::Complete);
 }

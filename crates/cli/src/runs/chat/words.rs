@@ -43,8 +43,9 @@ impl Chat<'_> {
                 ));
             }
             (Left::Over { elapsed_ms, .. }, Some((outcome, reason, result))) => {
-                for line in result.iter().map(|result| result_text(answer(run, result))).flat_map(lines) {
-                    app.out.line(safe(&line))?;
+                let text = result.as_ref().map(|result| result_text(answer(run, result)));
+                for line in text.iter().flat_map(|text| text.lines()) {
+                    app.out.line(safe(line))?;
                 }
                 if *outcome != Ended::Complete {
                     let reason = fugato_model::escape_for_terminal(reason.in_lang(app.out.lang)).into_owned();
@@ -106,8 +107,4 @@ impl Chat<'_> {
             "questions": questions,
         })
     }
-}
-
-fn lines(text: String) -> Vec<String> {
-    text.lines().map(str::to_owned).collect()
 }

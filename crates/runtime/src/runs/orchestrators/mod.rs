@@ -105,14 +105,14 @@ enum Failure {
     /// Something is wrong with it: whoever may call it does without.
     Itself(Vec<Diagnostic>),
     /// The lists are a circle: nobody on the way can run.
-    Circle(Diagnostic),
+    Circle(Box<Diagnostic>),
 }
 
 impl Failure {
     fn error(self) -> StartError {
         match self {
             Self::Itself(diagnostics) => StartError::Invalid(diagnostics),
-            Self::Circle(diagnostic) => StartError::Invalid(vec![diagnostic]),
+            Self::Circle(diagnostic) => StartError::Invalid(vec![*diagnostic]),
         }
     }
 }
@@ -276,10 +276,10 @@ impl<'s> Pinning<'s> {
                 let hint = words!("take one of them out of the list that names it", "从其中一个列表中去掉它");
                 let at = listed_at(caller, &name);
                 let told = Diagnostic::error(Code::F1205, &caller.path, message).hint(hint);
-                Failure::Circle(match at {
+                Failure::Circle(Box::new(match at {
                     Some((start, end)) => told.at(&caller.source, start, end),
                     None => told,
-                })
+                }))
             })?;
         }
         if self.skills.contains_key(&name) {
