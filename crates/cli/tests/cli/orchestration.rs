@@ -326,7 +326,8 @@ fn every_kind_of_skill_can_be_called_and_failures_are_told_to_the_model() {
     let mut screen = crate::terminal::Terminal::whole(&env, &["watch", &id], 100, 40);
     screen.shows("main/steps/b/w");
     screen.type_keys("g");
-    screen.shows("─ main/inner");
+    screen.shows("└─ ✓ main/inner  orchestrator");
+    screen.shows("✓ main/steps/b/w  explore");
     screen.type_keys("q");
     screen.child.wait().unwrap();
     env.run(["replay", &id, "--instant"]).exits(0).says(&["main/steps/b/w"]);

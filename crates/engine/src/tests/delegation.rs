@@ -714,3 +714,35 @@ fn what_is_said_to_an_agent_while_it_answers_is_seen_before_the_run_ends() {
     assert_eq!(world.outcome(), Outcome::Complete);
     replays(&world);
 }
+
+#[test]
+fn a_subagent_that_comes_back_from_the_person_uses_its_own_share_while_others_wait_for_the_budget() {
+    let part = |background: bool| {
+        (
+            "Agent",
+            json!({"prompt": "part", "subagent_type": "general-purpose", "run_in_background": background}),
+        )
+    };
+    let said = |effect: &Effect, _: &Run| match effect {
+        Effect::CallModel { agent, step: 1, .. } if agent.as_str() == "main" => {
+            calls(&[part(true), part(false)])
+        }
+        Effect::CallModel { agent, step: 1, .. } if agent.as_str() == "general-purpose-1" => {
+            calls(&[("ask_user", json!({"question": "Which?"}))])
+        }
+        other => plain(other, &master(Limits::default()).run),
+    };
+    let mut came_back = 0;
+    for tokens in (100..1_000).step_by(10) {
+        let mut world = master(Limits { tokens: Some(tokens), concurrent: 1, ..Limits::default() });
+        world.perform(|_| 0, &said);
+        if world.run.ended.is_some() {
+            continue;
+        }
+        assert!(world.tell(Input::Answer { question: 0, answer: "this".into() }).is_ok());
+        came_back += 1;
+        let moves = world.run.ended.is_some() || !world.wanted().is_empty();
+        assert!(moves, "with {tokens} tokens nobody goes on: {}", world.run.status());
+    }
+    assert!(came_back > 5, "{came_back}");
+}

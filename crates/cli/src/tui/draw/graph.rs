@@ -72,7 +72,7 @@ fn tree(model: &Model, watched: &Watched, run: &Run) -> Vec<Line> {
     for ((at, depth), goes_on) in order.iter().zip(goes_on) {
         let Some((row, state)) = watched.row(*at) else { continue };
         // Nodes of a plan stand in the picture above, unless somebody works for them.
-        if row.node.is_some() && !parents.contains(at) {
+        if row.node.is_some() && run.spec.skills.is_empty() && !parents.contains(at) {
             continue;
         }
         let mut branch = String::new();
