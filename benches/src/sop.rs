@@ -7,7 +7,7 @@ use crate::inside;
 use crate::journal::CONCURRENT;
 use crate::place::{Bench, BenchError, told};
 use fugato_engine::{
-    Callable, CallableWork, Limits, Orchestrator, Plan, PlanNode, SessionKind, SopBudget, Work,
+    Callable, CallableWork, Limits, Orchestrator, Phase, Plan, PlanNode, SessionKind, SopBudget, Work,
 };
 use fugato_runtime::store::Store;
 use fugato_skill::sop::{Budget, Interpreter, Outcome, Program};
@@ -125,7 +125,9 @@ pub fn part(dir: &str, count: &str) -> Result<(), BenchError> {
         on_error: None,
     };
     let limits = Limits { concurrent: CONCURRENT, ..Limits::default() };
-    let mut spec = inside::spec("run_bench", Plan { phases: Vec::new(), nodes: vec![node] }, None, limits);
+    let phase = Phase { name: "main".into(), parallel: false, depends_on: Vec::new(), within: None };
+    let plan = Plan { phases: vec![phase], nodes: vec![node] };
+    let mut spec = inside::spec("run_bench", plan, None, limits);
     let noop = Callable { description: String::new(), work: CallableWork::Noop };
     spec.skills.insert("noop".into(), Arc::new(noop));
     let runtime = inside::runtime()?;
