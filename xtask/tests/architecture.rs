@@ -15,7 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("fugato-runtime", &["fugato-model", "fugato-skill", "fugato-engine", "fugato-world"]),
     ("fugato", &["fugato-model", "fugato-skill", "fugato-engine", "fugato-runtime"]),
     ("fugato-testkit", &["fugato-model"]),
-    ("fugato-bench", &["fugato-model", "fugato-engine", "fugato-runtime"]),
+    ("fugato-bench", &["fugato-model", "fugato-skill", "fugato-engine", "fugato-runtime"]),
     ("xtask", &[]),
 ];
 

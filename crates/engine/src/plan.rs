@@ -154,6 +154,8 @@ pub enum PlanError {
     Duplicate(String),
     #[error("node `{0}` is within one that has no phases, or that comes later")]
     NoSuchCall(String),
+    #[error("node `{0}` is a session and stands in no phase: what it calls could not be told from it")]
+    NoPhase(String),
 }
 
 impl PlanNode {
@@ -196,6 +198,10 @@ impl Plan {
         for (at, node) in self.nodes.iter().enumerate() {
             if !names.insert(node.id.as_str()) {
                 return Err(PlanError::Duplicate(node.id.clone()));
+            }
+            let is_session = matches!(node.work, Work::Session { .. });
+            if is_session && self.phases.get(node.phase as usize).is_none() {
+                return Err(PlanError::NoPhase(node.id.clone()));
             }
             let call = self.call_of(node);
             // A call stands before its own nodes: so nothing can be within itself.

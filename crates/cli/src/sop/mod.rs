@@ -16,7 +16,7 @@ pub enum SopCommand {
     /// Check a program: every error with its line
     Check(check::CheckArgs),
     /// Run a program, with the skills that are here as its commands
-    Run(crate::runs::ProgramArgs),
+    Run(Box<crate::runs::ProgramArgs>),
     /// Draw what depends on what, level by level
     Graph(graph::GraphArgs),
 }

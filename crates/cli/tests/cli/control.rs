@@ -407,7 +407,8 @@ fn a_run_that_has_ended_takes_no_word_and_none_waits_for_it() {
 fn a_control_file_that_says_nothing_is_seen_in_the_status() {
     let env = team(WAIT);
     let mut owner = run(&env);
-    until(&env, "at work", |status| acts(status, "build/builder"));
+    // The log knows it before the files are there.
+    until(&env, "at work", |status| acts(status, "build/builder") && dir(&env).join("run.json").exists());
     std::fs::write(dir(&env).join("control.json"), "{\"action\":\"pau").unwrap();
     let seen = env.fugato("status").exits(0);
     seen.says(&["unreadable control.json: refused: not taken, not JSON"]);

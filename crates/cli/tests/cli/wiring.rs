@@ -129,7 +129,7 @@ fn a_plugin_is_written_once_more_over_itself_but_never_over_something_else() {
         env.fugato(&format!("skill validate out/fugato/skills/{skill}")).exits(0);
     }
     let status = env.read("out/fugato/commands/status.md");
-    assert!(status.contains(&format!("!`{} status`", env!("CARGO_BIN_EXE_fugato"))), "{status}");
+    assert!(status.contains(&format!("!`{} status || true`", env!("CARGO_BIN_EXE_fugato"))), "{status}");
     env.write("mine/notes.txt", "x");
     env.fugato("plugin export mine").exits(7).says(&["is not empty"]);
 }

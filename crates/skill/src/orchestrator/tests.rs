@@ -410,6 +410,7 @@ fn what_the_guide_shows_is_sound() {
     let programs = blocks("\n```sop\n", "```");
     assert_eq!(programs.len(), 3);
     for source in &programs {
-        assert!(Program::parse(source).is_ok(), "{source}");
+        let given = |name: &str| (name == "input").then(|| "x".into());
+        assert!(Program::parse_given(source, &given).is_ok(), "{source}");
     }
 }

@@ -16,9 +16,12 @@ use tokio::sync::oneshot;
 /// So many events are worth a transaction of their own while the rest is decided.
 const PART: usize = 512;
 
-/// So many parts may be on their way at once: one that is written, and others that are written together next. What comes
-/// meanwhile waits, and is then decided and stored together.
+/// So many parts may be on their way at once: one that is written, and others that are written together next.
 const ON_THE_WAY: usize = 3;
+
+/// So many inputs are decided while something is on its way. Fewer wait, and are then decided and stored together: a
+/// commit costs more than they do.
+const MANY: usize = 128;
 
 type Reply = (oneshot::Sender<Result<(), Refusal>>, Result<(), Refusal>);
 
@@ -51,6 +54,9 @@ pub(super) async fn first(on_the_way: &mut VecDeque<OnTheWay>) -> Result<(), Sto
 impl Session {
     /// Decides what is queued and hands it to the store. The events of one decision stay together.
     pub(super) fn decide(&mut self) -> Result<(), RunError> {
+        if !self.on_the_way.is_empty() && self.queue.len() < MANY {
+            return Ok(());
+        }
         let mut part = Part::default();
         while self.on_the_way.len() < ON_THE_WAY
             && let Some(queued) = self.queue.pop_front()
