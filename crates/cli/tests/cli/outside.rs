@@ -253,6 +253,25 @@ fn the_files_of_such_a_run_are_what_the_log_says() {
     assert_eq!(after, before);
 }
 
+/// Also of one agent that did all of it, and before what it did is in the database.
+#[test]
+fn the_last_five_events_of_all_agents_are_shown() {
+    let room = Room::new();
+    room.spawn("t1", "builder", "a1");
+    for file in ["one", "two", "three", "four", "five", "six"] {
+        let mut asks = room.payload("PreToolUse", Some("a1"));
+        (asks["tool_use_id"], asks["tool_input"]) = (file.into(), json!({"command": file}));
+        room.says(&asks).is_silent();
+    }
+    let shown = room.env.fugato("status").exits(0).stdout;
+    let recent = shown.split("### Recent Events").nth(1).unwrap().split("###").next().unwrap();
+    let lines: Vec<&str> = recent.lines().filter(|line| line.starts_with("- ")).collect();
+    assert_eq!(lines.len(), 5, "{shown}");
+    for (line, file) in lines.iter().zip(["six", "five", "four", "three", "two"]) {
+        assert!(line.contains("builder: Bash") && line.contains(file), "{shown}");
+    }
+}
+
 #[test]
 fn a_rebuild_leaves_what_the_hook_wrote_alone() {
     let room = Room::new();

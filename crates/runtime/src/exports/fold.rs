@@ -91,7 +91,7 @@ pub(super) struct Recent {
 }
 
 /// As many as a dashboard shows.
-const RECENT: usize = 5;
+pub(super) const RECENT: usize = 5;
 
 /// An agent of the engine. Several nodes may be one agent's work in turn.
 #[derive(Debug)]

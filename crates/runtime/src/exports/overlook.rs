@@ -1,11 +1,11 @@
 //! What the files of a run would say, without writing any: for a run whose files are missing, or behind its log.
 
-use super::fold::{Fold, Log, Owner};
+use super::fold::{Fold, Log, Owner, RECENT};
 use super::render;
 use super::{files, foreign, glance, tail};
 use crate::runs::{JournalError, decode};
 use crate::store::Reader;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -15,7 +15,7 @@ use std::path::Path;
 pub(crate) struct Overlooked {
     /// `run.json`.
     pub run: Vec<u8>,
-    /// Id, `status.json`, and the last line of the stream.
+    /// Id, `status.json`, and the end of the stream: as many lines as are shown of all agents together.
     pub agents: Vec<(String, Vec<u8>, Vec<u8>)>,
     /// `control.log.jsonl`.
     pub control: Vec<u8>,
@@ -25,7 +25,7 @@ pub(crate) struct Overlooked {
 pub(crate) fn overlook(reader: &Reader, run: &str, is_owned: bool) -> Result<Overlooked, JournalError> {
     let owner = if is_owned { Owner::Here } else { Owner::Gone };
     let mut fold: Option<Fold> = None;
-    let (mut last, mut control) = (HashMap::new(), Vec::new());
+    let (mut ends, mut control) = (HashMap::<u32, VecDeque<Vec<u8>>>::new(), Vec::new());
     let mut failed = Ok(());
     reader.events(run, 1, u64::MAX)?.visit(|seq, bytes| {
         let event = match glance::at(bytes).map_or_else(|| decode(seq, bytes, reader), Ok) {
@@ -40,7 +40,13 @@ pub(crate) fn overlook(reader: &Reader, run: &str, is_owned: bool) -> Result<Ove
             return if fold.is_some() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
         };
         fold.apply(&event, &mut |log, mut line| match log {
-            Log::Stream(record) => drop(last.insert(record, line)),
+            Log::Stream(record) => {
+                let end = ends.entry(record).or_default();
+                if end.len() == RECENT {
+                    end.pop_front();
+                }
+                end.push_back(line);
+            }
             Log::Control => control.append(&mut line),
             Log::Inbox(_) | Log::Outbox(_) => {}
         });
@@ -50,7 +56,7 @@ pub(crate) fn overlook(reader: &Reader, run: &str, is_owned: bool) -> Result<Ove
     let fold = fold.ok_or(JournalError::Empty)?;
     let agents = (0u32..).zip(&fold.records).map(|(at, record)| {
         let status = render::status_json(&fold, record, owner);
-        (record.id.to_string(), status, last.remove(&at).unwrap_or_default())
+        (record.id.to_string(), status, ends.remove(&at).unwrap_or_default().into_iter().flatten().collect())
     });
     let agents = agents.collect();
     Ok(Overlooked { run: render::run_json(&fold, owner), agents, control })

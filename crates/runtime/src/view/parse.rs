@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 pub(super) struct Found {
     /// `run.json`.
     pub run: Vec<u8>,
-    /// By the id of the agent: `status.json` and the last line of `stream.jsonl`.
+    /// By the id of the agent: `status.json` and the end of `stream.jsonl`.
     pub agents: HashMap<String, AgentFiles>,
     /// `control.log.jsonl`, or its end.
     pub control: Vec<u8>,
