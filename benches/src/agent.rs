@@ -3,7 +3,7 @@
 use crate::bare::{Outcome, cpu, tell};
 use crate::figure::{Figure, Samples, millis};
 use crate::inside;
-use crate::place::{Bench, BenchError, told};
+use crate::place::{Bench, BenchError, fresh, told};
 use fugato_engine::{EventKind, Limits, Plan};
 use fugato_runtime::store::Store;
 use std::path::Path;
@@ -18,10 +18,10 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
     let url = bench.stepping(steps);
     let (mut ours, mut bare, mut kept) = (Side::default(), Side::default(), Side::default());
     for _ in 0..bench.sizes.rounds {
-        let dir = tempfile::tempdir_in(&room)?;
-        std::fs::copy(room.join("note.txt"), dir.path().join("note.txt"))?;
+        let dir = fresh(&room)?;
+        std::fs::copy(room.join("note.txt"), dir.join("note.txt"))?;
         let mut command = Command::new(&bench.own);
-        ours.add(told(command.arg("agent").arg(dir.path()).args([&url, &steps.to_string()]))?, steps)?;
+        ours.add(told(command.arg("agent").arg(&dir).args([&url, &steps.to_string()]))?, steps)?;
         for (part, side) in [("bare-agent", &mut bare), ("bare-agent-journal", &mut kept)] {
             let mut command = bench.bare_command(&room);
             side.add(told(command.args([part, &url]).arg(bench.tools()).arg("note.txt"))?, steps)?;

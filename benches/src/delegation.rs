@@ -3,7 +3,7 @@
 use crate::bare::{cpu, tell};
 use crate::figure::{Figure, Samples, millis};
 use crate::inside;
-use crate::place::{Bench, BenchError, MODEL, told};
+use crate::place::{Bench, BenchError, MODEL, fresh, told};
 use crate::server::MASTER;
 use fugato_engine::{Limits, Setting, built_in_types};
 use fugato_runtime::runs::{Started, Task, plan_task};
@@ -25,9 +25,9 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
         let url = bench.delegating(count, latency);
         let (mut own, mut used, mut bare) = (Samples::default(), Samples::default(), Samples::default());
         for _ in 0..bench.sizes.rounds {
-            let dir = tempfile::tempdir_in(&room)?;
+            let dir = fresh(&room)?;
             let mut command = Command::new(&bench.own);
-            let said = told(command.arg("delegation").arg(dir.path()).args([&url, &count.to_string()]))?;
+            let said = told(command.arg("delegation").arg(&dir).args([&url, &count.to_string()]))?;
             let number = |name: &str| said.get(name).and_then(Value::as_f64).unwrap_or(f64::NAN);
             own.add(number("total_ms") - ROUNDS_OF_LATENCY * f64::from(latency));
             used.add(number("cpu_ms"));
@@ -54,7 +54,7 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
         figures.push(
             Figure::of("processor time of one more subagent apart from its model call", "ms", ours - bare)
                 .below(0.2)
-                .note("the first less the second, both measured in turns"),
+                .note("the first less the second, both measured in turns; its files for other programs included"),
         );
     }
     Ok(figures)
@@ -75,9 +75,13 @@ pub fn part(dir: &str, url: &str, count: &str) -> Result<(), BenchError> {
     let world = inside::world(dir, url);
     let mut session = inside::create(&runtime, store, spec, world, Box::new(|_| {}))?;
     inside::drive(&runtime, &mut session)?;
+    let total_ms = millis(began.elapsed());
+    // The files for other programs belong to a subagent too, wherever they are written.
+    runtime.block_on(session.files_written());
+    let cpu_ms = cpu() - before;
     let agents = session.run().agents.len();
     if agents != count as usize + 1 {
         return Err(format!("{agents} agents instead of {}", count + 1).into());
     }
-    tell(&json!({"total_ms": millis(began.elapsed()), "cpu_ms": cpu() - before}))
+    tell(&json!({"total_ms": total_ms, "cpu_ms": cpu_ms}))
 }

@@ -33,7 +33,7 @@ pub fn create(
     hears: Hears,
 ) -> Result<Session, BenchError> {
     let _inside = runtime.enter();
-    Ok(Session::create(store, spec, world, watcher(hears))?)
+    Ok(Session::begin(store, spec, world, watcher(hears))?)
 }
 
 fn watcher(mut hears: Hears) -> Box<dyn FnMut(Notice) + Send> {

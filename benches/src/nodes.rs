@@ -5,7 +5,7 @@ use crate::bare::tell;
 use crate::figure::{Figure, Samples, millis};
 use crate::inside;
 use crate::journal::{CONCURRENT, graph};
-use crate::place::{Bench, BenchError, timed, told};
+use crate::place::{Bench, BenchError, fresh, timed, told};
 use crate::skills::{self, STRAGGLER_CHAIN};
 use fugato_engine::{Limits, Plan, PlanNode, Work};
 use fugato_runtime::store::{Reader, RunFilter, Store};
@@ -53,9 +53,9 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
 }
 
 fn once(room: &Path, part: &str, program: &Path, count: u32) -> Result<f64, BenchError> {
-    let dir = tempfile::tempdir_in(room)?;
+    let dir = fresh(room)?;
     let mut command = Command::new(program);
-    let answer = told(command.arg(part).arg(dir.path()).arg(count.to_string()).current_dir(room))?;
+    let answer = told(command.arg(part).arg(&dir).arg(count.to_string()).current_dir(room))?;
     answer.get("total_ms").and_then(serde_json::Value::as_f64).ok_or_else(|| "no time was told".into())
 }
 
@@ -117,9 +117,9 @@ pub fn resume(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
     let room = bench.room("resume")?;
     let mut first_work = Samples::default();
     for _ in 0..bench.sizes.rounds {
-        let dir = tempfile::tempdir_in(&room)?;
-        killed(bench, dir.path())?;
-        first_work.add_millis(until_new_work(bench, dir.path())?);
+        let dir = fresh(&room)?;
+        killed(bench, &dir)?;
+        first_work.add_millis(until_new_work(bench, &dir)?);
     }
     let count = bench.sizes.nodes;
     Ok(vec![

@@ -212,6 +212,12 @@ impl Drop for Bench {
     }
 }
 
+/// A new directory for one round. It stays until everything is measured: ext4 does not use the place of a deleted file
+/// again for some minutes, and whoever makes files meanwhile looks for another one at every step.
+pub fn fresh(room: &Path) -> Result<PathBuf, BenchError> {
+    Ok(tempfile::tempdir_in(room)?.keep())
+}
+
 /// From start to exit.
 pub fn timed(command: &mut Command) -> Result<Duration, BenchError> {
     let began = Instant::now();

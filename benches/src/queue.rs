@@ -6,7 +6,7 @@
 use crate::bare::tell;
 use crate::figure::{Figure, Samples};
 use crate::inside;
-use crate::place::{Bench, BenchError, MODEL, told};
+use crate::place::{Bench, BenchError, MODEL, fresh, told};
 use crate::server::MASTER;
 use fugato_engine::{EventKind, Limits, Setting, built_in_types};
 use fugato_runtime::runs::{Started, Task, plan_task};
@@ -22,10 +22,10 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
     let url = bench.delegating(count, 1);
     let (mut gaps, mut worst) = (Samples::default(), Samples::default());
     for _ in 0..bench.sizes.rounds {
-        let dir = tempfile::tempdir_in(&room)?;
+        let dir = fresh(&room)?;
         bench.arrivals()?;
         let mut command = Command::new(&bench.own);
-        let said = told(command.arg("queue").arg(dir.path()).args([&url, &count.to_string()]))?;
+        let said = told(command.arg("queue").arg(&dir).args([&url, &count.to_string()]))?;
         let freed = numbers(said.get("freed"));
         let arrived = bench.arrivals()?;
         // One slot: the master asks, each subagent asks once when its turn comes, the master asks again.

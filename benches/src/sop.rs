@@ -5,7 +5,7 @@ use crate::bare::tell;
 use crate::figure::{Figure, Samples, millis};
 use crate::inside;
 use crate::journal::CONCURRENT;
-use crate::place::{Bench, BenchError, told};
+use crate::place::{Bench, BenchError, fresh, told};
 use fugato_engine::{
     Callable, CallableWork, Limits, Orchestrator, Phase, Plan, PlanNode, SessionKind, SopBudget, Work,
 };
@@ -49,9 +49,9 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
     let count = bench.sizes.nodes.min(DECLARATIONS);
     let mut each = Samples::default();
     for _ in 0..bench.sizes.rounds {
-        let dir = tempfile::tempdir_in(&room)?;
+        let dir = fresh(&room)?;
         let mut command = Command::new(&bench.own);
-        let said = told(command.arg("sop").arg(dir.path()).arg(count.to_string()))?;
+        let said = told(command.arg("sop").arg(&dir).arg(count.to_string()))?;
         let total = said.get("total_ms").and_then(serde_json::Value::as_f64).ok_or("no time was told")?;
         each.add(total * 1e3 / f64::from(count));
     }

@@ -168,12 +168,8 @@ impl Printer {
 
     /// Any text to stderr. A closed stderr is nobody's problem.
     pub fn aside(&mut self, text: &str) {
-        if !self.board.is_empty() {
-            let erase = self.erase();
-            return self.write_over(&erase, Some(text));
-        }
-        let _ = self.flush();
-        let _ = writeln!(self.err, "{text}");
+        let erase = self.erase();
+        self.write_over(&erase, Some(text));
     }
 
     pub fn flush(&mut self) -> Result<(), CliError> {

@@ -73,7 +73,7 @@ pub fn run(args: &ProgramArgs, app: &mut App) -> Outcome {
     let id = spec.id.clone();
     app.out.note(&words!("run {id}", "运行 {id}"));
     let watching = args.how.watching();
-    let open = move |watcher| Session::create(store, spec, world, watcher);
+    let open = move |watcher| Session::begin(store, spec, world, watcher);
     follow(app, &watching, open, |run, left, app| conclude(run, left, &watching, app))
 }
 

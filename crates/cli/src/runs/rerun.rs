@@ -61,7 +61,7 @@ pub fn run(args: &RerunArgs, app: &mut App) -> Outcome {
     let world = world_of_spec(&spec, models, &args.how.sandbox, app);
     let store = store(app)?;
     drop(reader);
-    drive(app, &args.how.watching(), move |watcher| Session::create(store, spec, world, watcher))
+    drive(app, &args.how.watching(), move |watcher| Session::begin(store, spec, world, watcher))
 }
 
 /// Where it was; else, by name, where it is now. `None`: there is only the pinned plan.

@@ -192,7 +192,7 @@ pub fn begin(spec: RunSpec, world: Arc<World>, how: &HowArgs, is_detached: bool,
         drop(session);
         return detach::start(&id, &how.sandbox, app);
     }
-    drive(app, &how.watching(), move |watcher| Session::create(store, spec, world, watcher))
+    drive(app, &how.watching(), move |watcher| Session::begin(store, spec, world, watcher))
 }
 
 /// The kinds of agents that phases may name. What is wrong with a file of one that none names is `agents check`'s to tell.

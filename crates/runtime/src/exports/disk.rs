@@ -120,6 +120,25 @@ pub(super) fn spread<J: Sync, A: Send>(jobs: &[J], work: impl Fn(&J) -> A + Sync
 pub(super) const FEW: usize = 64;
 const MOST_THREADS: usize = 4;
 
+/// Asks the file system to begin each directory made in this one at a place of its own. Where it does not (ext4 alone
+/// knows how), directories begin beside their parent, and beside whatever a build or another run has deleted there a
+/// moment ago: for some minutes a new file then costs ten times as much.
+pub(super) fn begin_apart(dir: &Path) {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
+        let Ok(dir) = File::open(dir) else { return };
+        if let Ok(flags) = ioctl_getflags(&dir)
+            && !flags.contains(IFlags::TOPDIR)
+        {
+            // A wish, and nothing is lost without it.
+            let _ = ioctl_setflags(&dir, flags | IFlags::TOPDIR);
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = dir;
+}
+
 /// Makes one directory; `false`: it was there. A link to a directory is not one: it could lead anywhere.
 pub(super) fn make_dir(dir: &Path) -> Result<bool, ExportError> {
     match DirBuilder::new().mode(0o700).create(dir) {

@@ -1,8 +1,8 @@
 //! The thread that keeps a running run's files up to date, and the handle its session holds.
 //!
 //! The session hands over what it has stored; what is too much to hold is read from the log again. Nothing here can fail
-//! or delay a run. Changes are gathered for a tenth of a second, in large runs for longer: a millisecond for each agent,
-//! and ten times as long as writing takes, so that exports never cost more than a tenth of one core.
+//! or delay a run. Changes are gathered for a tenth of a second, in large runs for longer: a millisecond for each agent
+//! there is by then, and ten times as long as writing takes, so that exports never cost more than a tenth of one core.
 
 use super::files::Files;
 use super::fold::Owner;
@@ -12,7 +12,7 @@ use super::rebuild;
 use super::writer::{WriteError, Writer};
 use crate::runs::JournalError;
 use crate::store::Reader;
-use fugato_engine::Event;
+use fugato_engine::{Event, EventKind};
 use fugato_model::Words;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -37,12 +37,14 @@ const HELD: usize = 65_536;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Exporter {
-    /// Begins to export a run of about this many agents. `warn` is called at most once, when something cannot be written.
+    /// Begins to export a run of about this many agents from its log. `warn` is called at most once, when something cannot be written.
     pub fn start(state: &Path, run: &str, agents: usize, warn: impl FnOnce(Words) + Send + 'static) -> Self {
-        Self::begin(state, run, agents, Box::new(warn), None)
+        let exporter = Self::begin(state, run, agents, Box::new(warn), None);
+        exporter.committed(&Arc::default());
+        exporter
     }
 
-    /// The same, and whatever other programs write into the files is taken.
+    /// The same as soon as it is told that something was stored; whatever other programs write into the files is taken.
     pub(crate) fn listen(
         state: &Path,
         run: &str,
@@ -55,13 +57,13 @@ impl Exporter {
 
     fn begin(state: &Path, run: &str, agents: usize, warn: Warn, import: Option<Import>) -> Self {
         let shared = Arc::new(Shared::default());
-        let agents = u32::try_from(agents).unwrap_or(u32::MAX);
-        shared.lock().changed = true;
+        let mut asked = shared.lock();
+        asked.agents = u32::try_from(agents).unwrap_or(u32::MAX);
+        drop(asked);
         let work = Work {
             state: state.to_owned(),
             run: run.to_owned(),
             shared: shared.clone(),
-            gather: GATHER_PER_AGENT.saturating_mul(agents).clamp(GATHER, LONGEST_GATHER),
             open: None,
             warn: Some(warn),
             import,
@@ -78,8 +80,10 @@ impl Exporter {
     /// The log has grown by these events. Whoever does not have them gives none: they are read from the log.
     pub fn committed(&self, events: &Arc<Vec<Event>>) {
         let mut asked = self.shared.lock();
-        (asked.changed, asked.resting) = (true, false);
+        (asked.has_log, asked.changed, asked.resting) = (true, true, false);
         asked.held += events.len();
+        let begun = events.iter().filter(|event| is_beginning(&event.kind)).count();
+        asked.begun = asked.begun.saturating_add(u32::try_from(begun).unwrap_or(u32::MAX));
         asked.behind |= events.is_empty() || asked.held > HELD;
         if asked.behind {
             asked.fresh.clear();
@@ -143,10 +147,15 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Asked {
+    /// There is something in the log: before that, nobody knows whether there will ever be a run.
+    has_log: bool,
     changed: bool,
     /// Events that were stored since the last pass, as they were stored together, and how many they are.
     fresh: Vec<Arc<Vec<Event>>>,
     held: usize,
+    /// Agents the plan has, and agents that were begun: a master adds its own.
+    agents: u32,
+    begun: u32,
     /// There were more of them than are held.
     behind: bool,
     /// Nobody works on the run.
@@ -154,6 +163,24 @@ struct Asked {
     settle: Vec<oneshot::Sender<()>>,
     closing: bool,
     ended: bool,
+}
+
+impl Asked {
+    /// How long changes are gathered.
+    fn gather(&self) -> Duration {
+        GATHER_PER_AGENT.saturating_mul(self.agents.max(self.begun)).clamp(GATHER, LONGEST_GATHER)
+    }
+
+    fn is_urgent(&self) -> bool {
+        self.closing || !self.settle.is_empty() || self.held > HELD / 2
+    }
+}
+
+fn is_beginning(kind: &EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::AgentStarted { .. } | EventKind::AgentQueued { .. } | EventKind::AgentHosted { .. }
+    )
 }
 
 impl Shared {
@@ -166,7 +193,6 @@ struct Work {
     state: PathBuf,
     run: String,
     shared: Arc<Shared>,
-    gather: Duration,
     open: Option<Writer>,
     warn: Option<Warn>,
     /// Until the files are open; then the intake has it.
@@ -200,6 +226,7 @@ impl Drop for Ended {
 
 /// What to do next.
 struct Order {
+    has_log: bool,
     owner: Owner,
     /// `None`: only the log has them all.
     fresh: Option<Vec<Arc<Vec<Event>>>>,
@@ -210,12 +237,13 @@ struct Order {
 impl Work {
     fn run(mut self) {
         let _ended = Ended(self.shared.clone());
-        let mut rest = self.gather;
+        let mut rest = Duration::ZERO;
         loop {
-            let Order { owner, fresh, settle, closing } = self.next(rest);
+            let Order { has_log, owner, fresh, settle, closing } = self.next(rest);
             let is_last = closing || !settle.is_empty();
             let began = Instant::now();
-            if let Err(error) = self.pass(owner, fresh.as_deref(), is_last)
+            if has_log
+                && let Err(error) = self.pass(owner, fresh.as_deref(), is_last)
                 && let Some(warn) = self.warn.take()
             {
                 warn(error.words());
@@ -226,7 +254,7 @@ impl Work {
                 let _ = self.listen();
                 self.look();
             }
-            rest = self.gather.max(began.elapsed() * 10);
+            rest = began.elapsed() * 10;
             for done in settle {
                 // Whoever waited may be gone.
                 let _ = done.send(());
@@ -239,11 +267,10 @@ impl Work {
 
     /// Waits for a change, then for more of them.
     fn next(&mut self, rest: Duration) -> Order {
-        let urgent = |asked: &Asked| asked.closing || !asked.settle.is_empty() || asked.held > HELD / 2;
-        let waiting = |asked: &mut Asked| !asked.changed && !urgent(asked);
+        let waiting = |asked: &mut Asked| !asked.changed && !asked.is_urgent();
         let began = Instant::now();
         let shared = self.shared.clone();
-        let asked = loop {
+        let mut asked = loop {
             let asked = shared.lock();
             let waited = shared.bell.wait_timeout_while(asked, LISTEN, waiting);
             let (asked, waited) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -253,18 +280,30 @@ impl Work {
             drop(asked);
             self.look();
         };
-        // What came while nothing was going on is gathered too: a run shorter than this is written once.
-        let left = rest.saturating_sub(began.elapsed()).max(self.gather);
-        let (mut asked, _) = shared
-            .bell
-            .wait_timeout_while(asked, left, |asked| !urgent(asked))
-            .unwrap_or_else(PoisonError::into_inner);
+        // What came while nothing was going on is gathered too: a run shorter than this is written once. More agents
+        // may begin meanwhile; those are gathered with the others.
+        let (rested, heard) = (began.elapsed(), Instant::now());
+        let still = |asked: &Asked| {
+            let wait = rest.saturating_sub(rested).max(asked.gather());
+            wait.checked_sub(heard.elapsed()).filter(|_| !asked.is_urgent())
+        };
+        let mut looked = heard;
+        while let Some(left) = still(&asked) {
+            asked =
+                shared.bell.wait_timeout(asked, left.min(LISTEN)).unwrap_or_else(PoisonError::into_inner).0;
+            if looked.elapsed() >= LISTEN {
+                drop(asked);
+                self.look();
+                looked = Instant::now();
+                asked = shared.lock();
+            }
+        }
         asked.changed = false;
         let owner = if asked.resting || asked.closing { Owner::Gone } else { Owner::Here };
         let (fresh, settle) = (std::mem::take(&mut asked.fresh), std::mem::take(&mut asked.settle));
         asked.held = 0;
         let fresh = (!std::mem::take(&mut asked.behind)).then_some(fresh);
-        Order { owner, fresh, settle, closing: asked.closing }
+        Order { has_log: asked.has_log, owner, fresh, settle, closing: asked.closing }
     }
 
     /// Takes what others wrote, and now and then gives a sign of life.
@@ -322,5 +361,22 @@ impl Work {
             rebuild::one(&open()?, &self.state, &self.run, owner)?;
         }
         passed.and(pointed.map_err(WriteError::from))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_of_more_agents_are_gathered_for_longer_also_when_a_master_starts_them_later() {
+        let mut asked = Asked::default();
+        assert_eq!(asked.gather(), GATHER);
+        asked.agents = 300;
+        assert_eq!(asked.gather(), Duration::from_millis(300));
+        asked.begun = 512;
+        assert_eq!(asked.gather(), Duration::from_millis(512));
+        asked.begun = 1_000_000;
+        assert_eq!(asked.gather(), LONGEST_GATHER);
     }
 }

@@ -7,7 +7,7 @@ pub use super::disk::ExportError;
 pub(super) use super::disk::{
     Durability, make_dir, read_file, remove_temporaries, remove_temporaries_but, take_turn,
 };
-use super::disk::{has_content, replace_at, spread, write_lines};
+use super::disk::{begin_apart, has_content, replace_at, spread, write_lines};
 use super::tail::{self, Tail};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, File};
@@ -27,6 +27,8 @@ pub(super) struct Files {
     /// Directories with new names in them.
     renamed: BTreeSet<PathBuf>,
     made: BTreeMap<String, Made>,
+    /// Directories that are about to be made, together: making one is mostly waiting for the file system.
+    to_make: BTreeSet<String>,
     /// Something is in the log and, by no fault of ours, not in a file.
     pub lost: bool,
     _turn: Option<File>,
@@ -35,7 +37,7 @@ pub(super) struct Files {
 /// How a directory that is known to be there came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Made {
-    /// By us, empty.
+    /// By us, empty; the newest are made with what is written next.
     Here,
     Before,
 }
@@ -66,6 +68,11 @@ fn swap(_: &Path, _: &Path) -> io::Result<()> {
     Err(ErrorKind::Unsupported.into())
 }
 
+fn make_all(dir: &Path) -> Result<(), ExportError> {
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(dir);
+    made.map_err(|error| ExportError::at(dir, error))
+}
+
 /// Lines are handed to the system at the latest when this much waits.
 const MOST_PENDING: usize = 256 * 1024;
 pub(super) const TEMPORARY: &str = ".fugato-export.";
@@ -74,8 +81,13 @@ pub(super) const QUARANTINE: &str = ".quarantine";
 impl Files {
     /// Takes the directory of a run. Refused while another writer has it.
     pub fn open(dir: &Path) -> Result<Self, ExportError> {
-        let at = |error| ExportError::at(dir, error);
-        DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(at)?;
+        if !dir.exists()
+            && let Some(runs) = dir.parent()
+        {
+            make_all(runs)?;
+            begin_apart(runs);
+        }
+        make_all(dir)?;
         let turn = take_turn(dir)?;
         remove_temporaries(dir);
         Ok(Self::new(dir, Durability::Now, Some(turn)))
@@ -95,6 +107,7 @@ impl Files {
             pending_bytes: 0,
             renamed: BTreeSet::new(),
             made: BTreeMap::new(),
+            to_make: BTreeSet::new(),
             lost: false,
             _turn: turn,
         }
@@ -130,6 +143,7 @@ impl Files {
 
     /// Hands all queued lines to the system. The first failure is told; the other files are written all the same.
     pub fn flush(&mut self) -> Result<(), ExportError> {
+        let made = self.make_all_planned();
         self.pending_bytes = 0;
         let pending: Vec<(String, Vec<u8>)> = std::mem::take(&mut self.pending).into_iter().collect();
         let (dir, tails) = (&self.dir, &self.tails);
@@ -147,6 +161,19 @@ impl Files {
             }
             first = first.and(written.map(drop));
         }
+        made.and(first)
+    }
+
+    fn make_all_planned(&mut self) -> Result<(), ExportError> {
+        let planned: Vec<String> = std::mem::take(&mut self.to_make).into_iter().collect();
+        let dir = &self.dir;
+        let made = spread(&planned, |name| make_dir(&dir.join(name)));
+        self.lost |= made.len() < planned.len();
+        let mut first = Ok(());
+        for made in made {
+            self.lost |= made.is_err();
+            first = first.and(made.map(drop));
+        }
         first
     }
 
@@ -154,7 +181,7 @@ impl Files {
     pub fn replace(&mut self, file: &str, bytes: &[u8], durability: Durability) -> Result<(), ExportError> {
         let durability = if self.durability == Durability::Now { durability } else { Durability::Later };
         let path = self.dir.join(file);
-        let made = self.make_parent(file).map(drop);
+        let made = self.make_parent(file).and_then(|_| self.make_all_planned());
         let replaced = made.and_then(|()| replace_at(&path, bytes, durability));
         self.lost |= replaced.is_err();
         if durability == Durability::Now
@@ -171,6 +198,7 @@ impl Files {
         for (file, _) in documents {
             first = first.and(self.make_parent(file).map(drop));
         }
+        first = first.and(self.make_all_planned());
         let dir = &self.dir;
         let replaced =
             spread(documents, |(file, bytes)| replace_at(&dir.join(file), bytes, Durability::Later));
@@ -242,11 +270,29 @@ impl Files {
             let Some(name) = parent.get(..end) else { continue };
             // One that was looked at is not read again for every agent in it.
             last = match self.made.get(name) {
+                // Others are made in any order, and what is in this one after it.
+                Some(_) if end < parent.len() && self.to_make.remove(name) => self.make(name)?,
                 Some(made) => *made,
+                None if end == parent.len() => self.plan(name)?,
                 None => self.make(name)?,
             };
         }
         Ok(last)
+    }
+
+    /// A directory that is not there is made later, with the others. Whoever makes it meanwhile harms nothing: what is
+    /// found in it then stays.
+    fn plan(&mut self, name: &str) -> Result<Made, ExportError> {
+        let dir = self.dir.join(name);
+        let is_there =
+            !fs::symlink_metadata(&dir).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        if is_there {
+            return self.make(name);
+        }
+        self.renamed.extend(dir.parent().map(Path::to_owned));
+        self.to_make.insert(name.to_owned());
+        self.made.insert(name.to_owned(), Made::Here);
+        Ok(Made::Here)
     }
 
     fn make(&mut self, name: &str) -> Result<Made, ExportError> {
@@ -305,11 +351,30 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut files = Files::open(dir.path()).unwrap();
         files.append("agents/a/stream.jsonl", 1, b"{\"seq\":1}\n").unwrap();
+        fs::create_dir(dir.path().join("agents/a")).unwrap();
         fs::write(dir.path().join("agents/a/inbox.jsonl"), "{\"theirs\":1}").unwrap();
         files.append("agents/a/inbox.jsonl", 2, b"{\"seq\":2}\n").unwrap();
         files.flush().unwrap();
         let inbox = fs::read_to_string(dir.path().join("agents/a/inbox.jsonl")).unwrap();
         assert_eq!(inbox, "{\"theirs\":1}\n{\"seq\":2}\n");
         assert!(!files.lost);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn each_run_begins_at_a_place_of_its_own_where_the_file_system_knows_how() {
+        use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
+        let dir = tempfile::tempdir().unwrap();
+        let flags = |path: &Path| ioctl_getflags(File::open(path).unwrap());
+        let probe = dir.path().join("probe");
+        fs::create_dir(&probe).unwrap();
+        let is_known = flags(&probe).is_ok_and(|found| {
+            ioctl_setflags(File::open(&probe).unwrap(), found | IFlags::TOPDIR).is_ok()
+                && flags(&probe).is_ok_and(|now| now.contains(IFlags::TOPDIR))
+        });
+        let runs = dir.path().join("state/runs");
+        drop(Files::open(&runs.join("run_a")).unwrap());
+        assert_eq!(flags(&runs).is_ok_and(|found| found.contains(IFlags::TOPDIR)), is_known);
+        assert!(flags(&runs.join("run_a")).is_ok_and(|found| !found.contains(IFlags::TOPDIR)) || !is_known);
     }
 }

@@ -9,7 +9,7 @@ use super::json::{self, Items, Object};
 use super::secret::Secret;
 use super::transcript::{Dialect, Entry};
 use super::{ModelRequest, ToolChoice};
-use fugato_model::chat::{Part, Role, StopReason};
+use fugato_model::chat::{Part, Role, StopReason, ToolSpec};
 use serde_json::{Value, json};
 
 /// The API demands a limit. Enough for long answers, and below what every current model allows.
@@ -55,14 +55,13 @@ fn body(request: &ModelRequest<'_>) -> Vec<u8> {
     // tasks, one on the system prompt by agents of one task, one on the last message covers the history until the next
     // step. Four marks are allowed.
     if !request.tools.is_empty() {
-        let tools: Vec<_> = request
-            .tools
-            .iter()
-            .map(|tool| {
+        let tools = request.written_tools(Dialect::Anthropic, || {
+            let tool = |tool: &ToolSpec| {
                 json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
-            })
-            .collect();
-        body.field("tools", &mark_last(tools));
+            };
+            json::text(&mark_last(request.tools.iter().map(tool).collect())).into_bytes()
+        });
+        body.json("tools", &tools);
         body.field("tool_choice", &choice(&request.tool_choice));
     }
     if !system.is_empty() {

@@ -20,6 +20,7 @@ pub fn answer_of_body<'b>(
         system: "",
         transcript: &transcript,
         tools: &[],
+        written: None,
         tool_choice: ToolChoice::Auto,
         max_tokens: None,
         schema: None,

@@ -5,7 +5,7 @@ use super::endpoint::{Endpoint, Outgoing};
 use super::error::ModelError;
 use super::frames::Framing;
 use super::http::common_stop;
-use super::json::{Items, Object};
+use super::json::{Items, Object, text};
 use super::responses::result_text;
 use super::secret::Secret;
 use super::transcript::{Dialect, Entry};
@@ -17,9 +17,11 @@ use std::collections::HashMap;
 pub(super) fn request(endpoint: &Endpoint, request: &ModelRequest<'_>, key: Option<&Secret>) -> Outgoing {
     let mut body = begin(endpoint, request);
     if !request.tools.is_empty() {
-        let tools: Vec<_> =
-            request.tools.iter().map(|function| Tool { kind: "function", function }).collect();
-        body.field("tools", &tools).field("tool_choice", &choice(&request.tool_choice));
+        let tools = request.written_tools(Dialect::Chat, || {
+            let tool = |function| Tool { kind: "function", function };
+            text(&request.tools.iter().map(tool).collect::<Vec<_>>()).into_bytes()
+        });
+        body.json("tools", &tools).field("tool_choice", &choice(&request.tool_choice));
     }
     if let Some(schema) = request.schema {
         body.field("response_format", &response_format(schema));

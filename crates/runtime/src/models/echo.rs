@@ -204,6 +204,7 @@ mod tests {
             system: "",
             transcript: &transcript,
             tools,
+            written: None,
             tool_choice: choice,
             max_tokens: None,
             schema,

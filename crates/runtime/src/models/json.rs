@@ -22,6 +22,14 @@ impl Object {
         self
     }
 
+    /// Something that is JSON already.
+    pub fn json(&mut self, name: &str, json: &[u8]) -> &mut Self {
+        self.name(name);
+        self.0.reserve(json.len() + json.len() / 4);
+        self.0.extend_from_slice(json);
+        self
+    }
+
     /// A list whose items `write` appends, separated by commas.
     pub fn list(&mut self, name: &str, write: impl FnOnce(&mut Vec<u8>)) -> &mut Self {
         self.name(name);

@@ -20,6 +20,7 @@ mod http;
 mod json;
 mod limiter;
 mod local;
+mod offer;
 mod ollama;
 mod prefix_gate;
 pub mod price;
@@ -53,6 +54,7 @@ pub use endpoint::{Api, CallLimits, NativeTools, ProviderSettings};
 pub use error::ModelError;
 pub use limiter::{Retry, RetrySettings, call_with_retries};
 pub use local::LocalServer;
+pub use offer::{Offer, Written};
 pub use registry::{Counters, ModelSettings, Models, OnKey};
 pub use replay::{Past, Recorded};
 pub(crate) use secret::{KeySource, Secret};
@@ -60,6 +62,7 @@ pub use transcript::Transcript;
 
 use fugato_model::chat::ToolSpec;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// What is asked of a model.
 #[derive(Clone, Debug)]
@@ -69,11 +72,23 @@ pub struct ModelRequest<'a> {
     pub system: &'a str,
     pub transcript: &'a Transcript,
     pub tools: &'a [ToolSpec],
+    /// The same tools as they were sent before, where many requests have them.
+    pub written: Option<&'a Written>,
     pub tool_choice: ToolChoice,
     pub max_tokens: Option<u32>,
     /// JSON Schema the text of the answer must meet. Providers are asked for it; nobody promises it, so check.
     pub schema: Option<&'a Value>,
     pub about: About<'a>,
+}
+
+impl ModelRequest<'_> {
+    /// The tools as JSON.
+    fn written_tools(&self, dialect: transcript::Dialect, write: impl FnOnce() -> Vec<u8>) -> Arc<[u8]> {
+        match self.written {
+            Some(written) => written.get(dialect, write),
+            None => write().into(),
+        }
+    }
 }
 
 /// Whose request this is: what scripted, replayed and echoing models look at.

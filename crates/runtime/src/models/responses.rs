@@ -5,12 +5,12 @@ use super::endpoint::{Endpoint, Outgoing};
 use super::error::ModelError;
 use super::frames::Framing;
 use super::http::common_stop;
-use super::json::{Items, Object};
+use super::json::{self, Items, Object};
 use super::secret::Secret;
 use super::status::Report;
 use super::transcript::{Dialect, Entry};
 use super::{ModelRequest, ToolChoice};
-use fugato_model::chat::{Part, Role, StopReason, ToolResult};
+use fugato_model::chat::{Part, Role, StopReason, ToolResult, ToolSpec};
 use serde_json::{Value, json};
 
 const SIGNED: &str = "openai:";
@@ -32,15 +32,14 @@ fn body(endpoint: &Endpoint, request: &ModelRequest<'_>) -> Vec<u8> {
         body.field("instructions", request.system);
     }
     if !request.tools.is_empty() {
-        let tools: Vec<_> = request
-            .tools
-            .iter()
-            .map(|tool| {
+        let tools = request.written_tools(Dialect::Responses, || {
+            let tool = |tool: &ToolSpec| {
                 json!({"type": "function", "name": tool.name, "description": tool.description,
                     "parameters": tool.parameters, "strict": false})
-            })
-            .collect();
-        body.field("tools", &tools).field("tool_choice", &choice(&request.tool_choice));
+            };
+            json::text(&request.tools.iter().map(tool).collect::<Vec<_>>()).into_bytes()
+        });
+        body.json("tools", &tools).field("tool_choice", &choice(&request.tool_choice));
     }
     if let Some(limit) = request.max_tokens {
         body.field("max_output_tokens", &limit);

@@ -349,6 +349,7 @@ pub(super) fn request() -> ModelRequest<'static> {
         system: "be brief",
         transcript: &ASKED,
         tools: &READ,
+        written: None,
         tool_choice: ToolChoice::Auto,
         max_tokens: Some(500),
         schema: None,

@@ -20,8 +20,8 @@ pub struct Transcript {
 }
 
 /// A way to write messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dialect {
     Anthropic,
     Responses,
     Chat,

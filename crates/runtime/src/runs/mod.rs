@@ -4,6 +4,8 @@
 //! session that takes over after a crash starts with nothing under way; that is the whole of recovery.
 
 mod artifact;
+#[cfg(test)]
+mod begin_tests;
 mod clock;
 #[cfg(test)]
 mod clock_tests;

@@ -6,13 +6,15 @@ use super::executor::{self, Hosts};
 use super::session::{Notice, Place};
 use super::shelf::Shelf;
 use super::specs;
-use crate::models::{About, Delta, ModelRequest, Models, Retry, ToolChoice, Transcript, call_with_retries};
+use crate::models::{
+    About, Delta, ModelRequest, Models, Offer, Retry, ToolChoice, Transcript, call_with_retries,
+};
 use crate::process::{self, ProcessLog};
 use crate::sandbox::Sandbox;
 use crate::store::Store;
 use crate::tools::{self, Kept, ToolContext, WebSettings};
 use fugato_engine::{Access, AgentState, Completion, Duty, Effect, EffectKey, Executor, Names, Purpose, Run};
-use fugato_model::chat::{Message, ToolCall, ToolSpec};
+use fugato_model::chat::{Message, ToolCall};
 use fugato_model::{Digest, RelPath, words};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -53,7 +55,7 @@ pub struct World {
     pub(super) remembers: Duration,
 }
 
-type Specs = Arc<[ToolSpec]>;
+type Specs = Arc<Offer>;
 
 #[derive(Clone, Debug)]
 struct Conversation {
@@ -275,7 +277,7 @@ impl World {
         let of_session = of_session.and_then(|node| run.orchestrator(node)).map_or("", |of| of.name.as_str());
         let key = (format!("{access} {} {of_session}", agent.agent_type), agent.depth, has_skills);
         let mut known = self.specs.lock().unwrap_or_else(PoisonError::into_inner);
-        known.entry(key).or_insert_with(|| specs::of(agent, run)).clone()
+        known.entry(key).or_insert_with(|| Arc::new(Offer::new(specs::of(agent, run)))).clone()
     }
 
     /// The first messages of an agent that had left memory. Without them it cannot go on: what the log has lost is a
@@ -455,7 +457,8 @@ async fn ask(models: &Models, transcript: &tokio::sync::Mutex<Transcript>, call:
         model: "",
         system: &call.system,
         transcript: extended.as_ref().unwrap_or(&transcript),
-        tools: &call.tools,
+        tools: call.tools.specs(),
+        written: Some(call.tools.written()),
         tool_choice,
         max_tokens: call.max_tokens,
         schema: None,

@@ -13,7 +13,9 @@ use super::journal::{self, JournalError};
 use super::perform::{Performed, World};
 use super::washing;
 use crate::exports::Exporter;
-use crate::store::{Batch, Lease, NewRun, Owner, Reader, RunStatus, RunSummary, Store, StoreError, Turn};
+use crate::store::{
+    Batch, Hurry, Lease, NewRun, Owner, Reader, RunStatus, RunSummary, Store, StoreError, Turn,
+};
 use fugato_engine::{
     AgentPath, Completion, Effect, EffectKey, Event, EventKind, Input, Refusal, Run, RunSpec, Used,
 };
@@ -138,6 +140,9 @@ pub struct Session {
     when_paused: WhenPaused,
 }
 
+/// A plan of so many nodes is stored and folded within a fraction of what a commit takes.
+const SMALL: usize = 256;
+
 /// What a session does when everybody is paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WhenPaused {
@@ -192,34 +197,54 @@ impl Session {
     /// The same as the next request of a conversation; refused when another one came first.
     pub fn create_in(
         store: Store,
-        mut spec: RunSpec,
+        spec: RunSpec,
         world: Arc<World>,
         watcher: Watcher,
         turn: Option<&Turn>,
     ) -> Result<Self, RunError> {
-        let now = super::clock::wall();
-        if let Some(redactor) = store.redactor() {
-            washing::spec(&redactor, &mut spec);
-        }
-        let (id, skill, title, parent) =
-            (spec.id.clone(), spec.skill.name.clone(), spec.title.clone(), spec.parent.clone());
-        let kind = EventKind::RunCreated { spec: Arc::new(spec) };
-        let created = Event { v: Event::VERSION, seq: 1, at: now, by: fugato_engine::By::User, kind };
+        let (created, new) = Self::creation(&store, spec);
         let run = Run::created(&created).ok_or(JournalError::Empty)?;
-        let new = NewRun {
-            id,
-            status: RunStatus::Running,
-            skill: Some(skill),
-            title: Some(title),
-            created_at: now,
-            parent,
-            events: vec![journal::encode(&created, &store)?],
-        };
+        let new = NewRun { events: vec![journal::encode(&created, &store)?], ..new };
         let lease = store.create_owned_run_in(new, &Owner::this_process(), turn)?;
         let mut session = Self::new(run, store, lease, world, watcher);
         session.tell_stored(vec![created]);
         session.queue.push_back(Input::Go.into());
         Ok(session)
+    }
+
+    /// Creates a run and does not wait for the disk: the run exists, durably, when whoever watches hears of its first
+    /// event. If it cannot exist, [`Session::drive`] says so, and nothing has been done.
+    pub fn begin(store: Store, spec: RunSpec, world: Arc<World>, watcher: Watcher) -> Result<Self, RunError> {
+        // The plan of a large run takes a while to store, and to fold: both at once. A small run waits for its first
+        // decision, and both are one commit.
+        let hurry = if spec.plan.nodes.len() > SMALL { Hurry::Now } else { Hurry::WithTheNext };
+        let (created, new) = Self::creation(&store, spec);
+        let new = NewRun { events: vec![journal::encode(&created, &store)?], ..new };
+        let (lease, receipt) = store.begin_owned_run(new, &Owner::this_process(), None, hurry);
+        let run = Run::created(&created).ok_or(JournalError::Empty)?;
+        let mut session = Self::new(run, store, lease, world, watcher);
+        session.on_the_way.push_back(OnTheWay::creation(created, receipt));
+        session.queue.push_back(Input::Go.into());
+        Ok(session)
+    }
+
+    /// The first event of a run, and its row without events.
+    fn creation(store: &Store, mut spec: RunSpec) -> (Event, NewRun) {
+        let now = super::clock::wall();
+        if let Some(redactor) = store.redactor() {
+            washing::spec(&redactor, &mut spec);
+        }
+        let new = NewRun {
+            id: spec.id.clone(),
+            status: RunStatus::Running,
+            skill: Some(spec.skill.name.clone()),
+            title: Some(spec.title.clone()),
+            created_at: now,
+            parent: spec.parent.clone(),
+            events: Vec::new(),
+        };
+        let kind = EventKind::RunCreated { spec: Arc::new(spec) };
+        (Event { v: Event::VERSION, seq: 1, at: now, by: fugato_engine::By::User, kind }, new)
     }
 
     /// Takes over a run whose owner is gone.
@@ -252,6 +277,7 @@ impl Session {
         let epoch = lease.epoch;
         let mut session = Self::new(run, store, lease, world, watcher);
         // What was said while nobody worked on it comes first.
+        session.exporter.committed(&Arc::default());
         session.hear()?;
         session.queue.push_back(Input::Recover { epoch }.into());
         Ok(session)

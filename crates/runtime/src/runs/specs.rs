@@ -7,12 +7,11 @@ use fugato_engine::{
 };
 use fugato_model::chat::ToolSpec;
 use serde_json::json;
-use std::sync::Arc;
 
 /// Always in the same order, so that providers can keep what they have read.
-pub(super) fn of(agent: &AgentState, run: &Run) -> Arc<[ToolSpec]> {
+pub(super) fn of(agent: &AgentState, run: &Run) -> Vec<ToolSpec> {
     if let Some(tools) = session_tools(agent, run) {
-        return tools.into();
+        return tools;
     }
     let mut specs = tools::specs(match agent.access {
         Access::ReadOnly => tools::Access::ReadOnly,
@@ -37,7 +36,7 @@ pub(super) fn of(agent: &AgentState, run: &Run) -> Arc<[ToolSpec]> {
             specs.retain(|spec| rights.has_tool(&spec.name));
         }
     }
-    specs.into()
+    specs
 }
 
 fn submit_result() -> ToolSpec {

@@ -104,6 +104,12 @@ impl Bed {
         Ok(drive(session, acked).await)
     }
 
+    pub async fn begin(&self, store: Store, spec: RunSpec) -> Result<Driven, RunError> {
+        let (watcher, acked) = watcher();
+        let session = Session::begin(store, spec, self.world(), watcher)?;
+        Ok(drive(session, acked).await)
+    }
+
     pub async fn resume(&self, store: Store, inputs: Vec<Input>) -> Result<Driven, RunError> {
         let (watcher, acked) = watcher();
         let mut session = Session::resume(store, &self.state(), "run_bed", self.world(), watcher)?;

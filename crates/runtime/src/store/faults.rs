@@ -93,6 +93,17 @@ impl Faults {
         self.0.as_ref().is_some_and(|plan| plan.is_struck.load(Ordering::SeqCst))
     }
 
+    /// How often steps of this kind were taken, when nothing is to fail.
+    #[cfg(test)]
+    pub fn counting(step: Step) -> Self {
+        Self::once(step, u64::MAX, rustix::io::Errno::IO)
+    }
+
+    #[cfg(test)]
+    pub fn counted(&self) -> u64 {
+        self.0.as_ref().map_or(0, |plan| plan.counted.load(Ordering::SeqCst))
+    }
+
     pub(super) fn check(&self, step: Step) -> io::Result<()> {
         let Some(plan) = &self.0 else { return Ok(()) };
         if plan.only.is_some_and(|only| only != step) {

@@ -2,8 +2,9 @@
 //! refused, so a process that was thought dead can do no harm when it wakes up.
 
 use super::process::{self, Seen, this_machine};
+use super::queue::{Hurry, Urgency};
 use super::row::{Millis, NewRun};
-use super::{Store, StoreError, Turn, conversation, group};
+use super::{Receipt, Store, StoreError, Turn, conversation, group};
 use fugato_model::{Words, escape_for_terminal, words};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 use std::collections::BTreeSet;
@@ -169,7 +170,7 @@ impl Lease {
         self.let_go().wait()
     }
 
-    fn let_go(&self) -> super::Receipt {
+    fn let_go(&self) -> Receipt {
         let (run, epoch) = (self.run.clone(), self.epoch);
         self.store.change_even_when_full(move |connection, _| touch(connection, &run, epoch, RELEASE))
     }
@@ -202,23 +203,27 @@ pub(super) fn acquire(store: &Store, run: &str, owner: &Owner) -> Result<Lease, 
 }
 
 /// A new run and its lease, in one transaction: one wait for the disk instead of two, and never a run without an owner.
+/// The lease is worth something once the receipt says so.
 pub(super) fn create(
     store: &Store,
     new: NewRun,
     owner: &Owner,
     turn: Option<Turn>,
-) -> Result<Lease, StoreError> {
+    hurry: Hurry,
+) -> (Lease, Receipt) {
     let (run, owner) = (new.id.clone(), owner.clone());
     let (claim, asker) = stake(store, &run, &owner);
-    let epoch = store
-        .change(move |connection, place| {
-            group::create(connection, place, &new)?;
-            turn.iter().try_for_each(|turn| conversation::enter(connection, place, &new.id, turn))?;
-            take(connection, place, &new.id, &owner, asker)
-        })
-        .wait()?;
-    Ok(Lease { epoch, run, store: store.clone(), is_held: true, _claim: claim })
+    let receipt = store.submit(Urgency::Ordinary, hurry, move |connection, place| {
+        group::create(connection, place, &new)?;
+        turn.iter().try_for_each(|turn| conversation::enter(connection, place, &new.id, turn))?;
+        take(connection, place, &new.id, &owner, asker).map(drop)
+    });
+    let lease = Lease { epoch: FIRST_EPOCH, run, store: store.clone(), is_held: true, _claim: claim };
+    (lease, receipt)
 }
+
+/// Rows of runs begin with none; whoever creates one is its first owner.
+const FIRST_EPOCH: u64 = 1;
 
 fn stake(store: &Store, run: &str, owner: &Owner) -> (Option<Claim>, Asker) {
     if *owner != Owner::this_process() {

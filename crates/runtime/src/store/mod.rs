@@ -48,6 +48,7 @@ pub use row::{Batch, Millis, NewRun, RunFilter, RunRow, RunStatus, RunSummary};
 use faults::Faults;
 use fugato_model::Digest;
 pub(crate) use place::Place;
+pub use queue::Hurry;
 use queue::{Change, Job, Queue, Urgency, Work};
 use receipt::Answer;
 use rusqlite::Connection;
@@ -111,6 +112,11 @@ impl Store {
         self.enqueue(batch, Urgency::Ordinary)
     }
 
+    /// Whatever waits for something to go with need not wait any longer.
+    pub(crate) fn nudge(&self) {
+        self.0.queue.nudge();
+    }
+
     /// Queues the last word of a run (paused, failed): on a full disk it may use the space kept aside for this.
     pub fn append_final(&self, batch: Batch) -> Receipt {
         self.enqueue(batch, Urgency::Final)
@@ -121,7 +127,7 @@ impl Store {
             redactor.clean_batch(&mut batch);
         }
         let (answer, receipt) = receipt::pair();
-        self.0.queue.put(Job { work: Work::Append(batch, answer), urgency });
+        self.0.queue.put(Job { work: Work::Append(batch, answer), urgency }, Hurry::Now);
         receipt
     }
 
@@ -141,14 +147,26 @@ impl Store {
     /// The same as the next request of a conversation; refused when another one came first.
     pub fn create_owned_run_in(
         &self,
-        mut new: NewRun,
+        new: NewRun,
         owner: &Owner,
         turn: Option<&Turn>,
     ) -> Result<Lease, StoreError> {
+        let (lease, receipt) = self.begin_owned_run(new, owner, turn, Hurry::Now);
+        receipt.wait().map(|()| lease)
+    }
+
+    /// The same, without waiting: what is appended under the lease meanwhile is stored after the run, or not at all.
+    pub fn begin_owned_run(
+        &self,
+        mut new: NewRun,
+        owner: &Owner,
+        turn: Option<&Turn>,
+        hurry: Hurry,
+    ) -> (Lease, Receipt) {
         if let Some(redactor) = self.redactor() {
             redactor.clean_new(&mut new);
         }
-        lease::create(self, new, owner, turn.cloned())
+        lease::create(self, new, owner, turn.cloned(), hurry)
     }
 
     /// Stores content under its digest (of what is stored, should a secret have been removed). Durable on return.
@@ -192,24 +210,25 @@ impl Store {
         &self,
         change: impl FnMut(&Connection, &Place) -> Result<T, StoreError> + Send + 'static,
     ) -> Receipt<T> {
-        self.submit(Urgency::Ordinary, change)
+        self.submit(Urgency::Ordinary, Hurry::Now, change)
     }
 
     fn change_even_when_full<T: Send + 'static>(
         &self,
         change: impl FnMut(&Connection, &Place) -> Result<T, StoreError> + Send + 'static,
     ) -> Receipt<T> {
-        self.submit(Urgency::Final, change)
+        self.submit(Urgency::Final, Hurry::Now, change)
     }
 
     fn submit<T: Send + 'static>(
         &self,
         urgency: Urgency,
+        hurry: Hurry,
         change: impl FnMut(&Connection, &Place) -> Result<T, StoreError> + Send + 'static,
     ) -> Receipt<T> {
         let (answer, receipt) = receipt::pair();
         let work = Work::Change(Box::new(Closure { change, value: None, answer }));
-        self.0.queue.put(Job { work, urgency });
+        self.0.queue.put(Job { work, urgency }, hurry);
         receipt
     }
 }

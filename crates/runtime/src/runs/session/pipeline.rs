@@ -1,13 +1,14 @@
 //! From a decision to its effects: events are handed to the store in parts, and while those are on their way to the disk
 //! the next inputs are decided. What a part asked for is started, stopped and told when that part is durable, never before;
-//! parts become durable in the order in which they were decided, so a log that ends early is still a prefix.
+//! parts become durable in the order in which they were decided, so a log that ends early is still a prefix. What asks for
+//! nothing outside has its outcome at once: there is nothing that could have been done twice.
 
 use super::{AskedBy, Notice, Queued, RunError, Session, Stored, status_of};
 use crate::runs::commands::write_answer;
 use crate::runs::journal;
 use crate::runs::washing;
 use crate::store::{Batch, Receipt, RunSummary, StoreError};
-use fugato_engine::{Change, EffectKey, Event, Input, Refusal};
+use fugato_engine::{Change, Completion, Effect, EffectKey, Event, Input, Refusal};
 use fugato_model::words;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use tokio::sync::oneshot;
 const PART: usize = 512;
 
 /// So many parts may be on their way at once: one that is written, and others that are written together next.
-const ON_THE_WAY: usize = 3;
+const ON_THE_WAY: usize = 6;
 
 /// So many inputs are decided while something is on its way. Fewer wait, and are then decided and stored together: a
 /// commit costs more than they do.
@@ -29,6 +30,7 @@ type Reply = (oneshot::Sender<Result<(), Refusal>>, Result<(), Refusal>);
 #[derive(Default)]
 struct Part {
     events: Vec<Event>,
+    changes: Vec<Change>,
     answers: Vec<(i64, String)>,
     replies: Vec<Reply>,
 }
@@ -51,10 +53,31 @@ pub(super) async fn first(on_the_way: &mut VecDeque<OnTheWay>) -> Result<(), Sto
     }
 }
 
+impl OnTheWay {
+    /// A run that does not exist before this is durable.
+    pub fn creation(created: Event, receipt: Receipt) -> Self {
+        Self::new(vec![created], Vec::new(), Vec::new(), receipt)
+    }
+
+    fn new(events: Vec<Event>, changes: Vec<Change>, replies: Vec<Reply>, receipt: Receipt) -> Self {
+        let drop = |change: &Change| match change {
+            Change::Dropped(key) => Some(*key),
+            Change::Wanted(_) => None,
+        };
+        let dropped = changes.iter().filter_map(drop).collect();
+        Self { events, changes, dropped, replies, receipt }
+    }
+}
+
 impl Session {
     /// Decides what is queued and hands it to the store. The events of one decision stay together.
     pub(super) fn decide(&mut self) -> Result<(), RunError> {
-        if !self.on_the_way.is_empty() && self.queue.len() < MANY {
+        // A run begins while it is created, and nothing that is in memory alone waits for the disk.
+        let is_ready = |queued: &Queued| {
+            matches!(queued.input, Input::Go | Input::Completed { completion: Completion::Noop, .. })
+        };
+        let waits = self.queue.len() < MANY && !self.queue.front().is_some_and(is_ready);
+        if !self.on_the_way.is_empty() && waits {
             return Ok(());
         }
         let mut part = Part::default();
@@ -62,6 +85,7 @@ impl Session {
             && let Some(queued) = self.queue.pop_front()
         {
             self.decide_one(queued, &mut part);
+            self.sort_out(&mut part);
             if part.events.len() >= PART {
                 self.hand_over(std::mem::take(&mut part))?;
             }
@@ -103,12 +127,27 @@ impl Session {
         }
     }
 
+    /// What is wanted now waits for its part to be durable; what is nothing has been done.
+    fn sort_out(&mut self, part: &mut Part) {
+        for change in self.run.take_changes() {
+            match change {
+                Change::Wanted(key) if self.run.effect(key) == Some(&Effect::Noop) => {
+                    self.queue.push_back(Input::Completed { key, completion: Completion::Noop }.into());
+                }
+                change => part.changes.push(change),
+            }
+        }
+    }
+
     fn hand_over(&mut self, part: Part) -> Result<(), RunError> {
-        let Part { events, answers, replies } = part;
+        let Part { events, changes, answers, replies } = part;
         if events.is_empty() && answers.is_empty() {
             // A refusal leaves nothing to store; it is told in its turn all the same.
             match self.on_the_way.back_mut() {
-                Some(last) => last.replies.extend(replies),
+                Some(last) => {
+                    last.replies.extend(replies);
+                    self.store.nudge();
+                }
                 None => tell(replies),
             }
             return Ok(());
@@ -130,13 +169,7 @@ impl Session {
             answers,
         };
         let receipt = self.store.append(batch);
-        let changes = self.run.take_changes();
-        let drop = |change: &Change| match change {
-            Change::Dropped(key) => Some(*key),
-            Change::Wanted(_) => None,
-        };
-        let dropped = changes.iter().filter_map(drop).collect();
-        self.on_the_way.push_back(OnTheWay { events, changes, dropped, replies, receipt });
+        self.on_the_way.push_back(OnTheWay::new(events, changes, replies, receipt));
         Ok(())
     }
 
