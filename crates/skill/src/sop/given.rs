@@ -49,6 +49,8 @@ pub(super) fn declare(
                 line: 0,
                 place: Place::new(0, 0),
                 command_place: Place::new(0, 0),
+                end: 0,
+                number: 0,
                 dependencies: Vec::new(),
             });
         }
