@@ -119,7 +119,7 @@ impl Run {
             agent: None,
             results: 0,
             long: BTreeMap::new(),
-            sop: SopState::default(),
+            sop: SopState::after(self.carried(node)),
         };
         self.sessions.insert(node, state);
         self.stir(node);

@@ -29,7 +29,7 @@ pub use commands::{ASSIGN, BUILT_IN, CANNOT_COMPLETE, FINAL_ANSWER};
 pub use edit::Edit;
 pub use error::{Problem, SopError};
 pub use extract::{NoProgram, program_in};
-pub use given::{Given, INPUT, with_given};
+pub use given::{Given, INPUT, with_given, written_with_given};
 pub use interpreter::{Answer, Command, Interpreter, NotRunning};
 pub use planning::{Brief, Failure, Request, repair_prompt, request_prompt, retry_prompt, system_prompt};
 pub use program::{Argument, Declaration, Program};
