@@ -132,10 +132,10 @@ pub enum Caller {
     /// A declaration of the program that a session runs.
     Command {
         session: u32,
-        name: String,
+        name: Arc<str>,
         /// The comment above the declaration: for people who watch.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        says: Option<String>,
+        says: Option<Arc<str>>,
     },
 }
 

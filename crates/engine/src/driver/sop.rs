@@ -4,7 +4,7 @@
 //! Which command is next is the interpreter's, which is a part of the fold (`run/sop.rs`); here is only what has to be
 //! recorded for it to go on.
 
-use super::session::{self, NotCalled};
+use super::session::{self, Beginning, NotCalled};
 use crate::decide::Recorder;
 use crate::event::{EventKind, Verdict};
 use crate::orchestration::{Caller, Orchestrator, SessionKind};
@@ -26,12 +26,12 @@ pub fn advance(recorder: &mut Recorder<'_>, node: u32, has_room: bool) -> bool {
         if !has_room || recorder.run.held || !recorder.run.ready.is_empty() {
             return false;
         }
-        let says = command.description.as_ref().map(ToString::to_string);
-        let by = Caller::Command { session: node, name: command.name.to_string(), says };
-        let arguments = command.arguments.iter().map(ToString::to_string).collect();
-        let skill = command.command.to_string();
+        let says = command.description.clone();
+        let by = Caller::Command { session: node, name: Arc::clone(&command.name), says };
+        let arguments = command.arguments.as_slice().into();
+        let skill = Arc::clone(&command.command);
         if let Err(NotCalled::Forbidden(why) | NotCalled::Full(why)) =
-            session::call(recorder, node, by, &skill, arguments)
+            session::call(recorder, node, by, &skill, arguments, Beginning::Now)
         {
             session::fail(recorder, node, why);
         }

@@ -398,7 +398,7 @@ fn a_crash_at_any_commit_loses_nothing_and_repeats_nothing_that_ended() {
 }
 
 #[test]
-fn ten_thousand_commands_are_three_events_each() {
+fn ten_thousand_commands_are_two_events_each() {
     let count = 10_000;
     let program: String = (0..count).map(|at| format!("@v{at} nothing {at}\n")).collect();
     let mut wide = desk(Some(&program));
@@ -415,6 +415,6 @@ fn ten_thousand_commands_are_three_events_each() {
     }
     assert_eq!(world.outcome(), Outcome::Complete);
     // The run, the session's start, its program and its end, the run's end.
-    assert_eq!(world.log.len(), 3 * count + 5);
+    assert_eq!(world.log.len(), 2 * count + 5);
     is_the_fold_of_its_log(&world);
 }
