@@ -261,6 +261,7 @@ fn a_follow_up_keeps_what_did_not_change_and_runs_the_rest() {
         orchestrator: "desk".into(),
         snapshot: String::new(),
         carried: Some(carried.clone()),
+        spoken_as: None,
     });
     let answers = ["```sop\n@a emit 1\n@b join $a y\n@c final_answer $b\n```"];
     let world = finished(next.clone(), &planned(&answers));
@@ -282,6 +283,7 @@ fn a_follow_up_is_checked_as_a_whole_program_is() {
         orchestrator: "desk".into(),
         snapshot: String::new(),
         carried: first.run.carried_sop(0),
+        spoken_as: None,
     });
     for (plan, said) in [
         ("@a emit 1\n@b jion $a x", "unknown command jion"),
@@ -327,6 +329,7 @@ fn a_given_program_is_run_again_only_where_the_request_matters() {
         orchestrator: "desk".into(),
         snapshot: String::new(),
         carried: first.run.carried_sop(0),
+        spoken_as: None,
     });
     let world = finished(next, &script);
     assert_eq!(called(&world), ["join tomorrow same"]);
