@@ -313,7 +313,11 @@ fn a_turn_that_used_up_its_steps_is_over_and_the_next_prompt_begins_another() {
     model(
         &env,
         &json!([
-            rule(json!({"agent": "main", "task": "second"}), "final_answer", json!({"answer": "now it ends"})),
+            rule(
+                json!({"agent": "main", "task": "second"}),
+                "final_answer",
+                json!({"answer": "now it ends"})
+            ),
             rule(json!({"agent": "main"}), "alpha", json!({"prompt": "1"})),
         ]),
     );

@@ -12,7 +12,7 @@ use super::rebuild;
 use super::writer::{WriteError, Writer};
 use crate::runs::JournalError;
 use crate::store::Reader;
-use fugato_engine::Event;
+use fugato_engine::{Event, EventKind};
 use fugato_model::Words;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -61,7 +61,7 @@ impl Exporter {
             state: state.to_owned(),
             run: run.to_owned(),
             shared: shared.clone(),
-            gather: GATHER_PER_AGENT.saturating_mul(agents).clamp(GATHER, LONGEST_GATHER),
+            agents,
             open: None,
             warn: Some(warn),
             import,
@@ -80,6 +80,8 @@ impl Exporter {
         let mut asked = self.shared.lock();
         (asked.changed, asked.resting) = (true, false);
         asked.held += events.len();
+        let added = events.iter().filter(|event| matches!(event.kind, EventKind::SkillCalled { .. })).count();
+        asked.added = asked.added.saturating_add(u32::try_from(added).unwrap_or(u32::MAX));
         asked.behind |= events.is_empty() || asked.held > HELD;
         if asked.behind {
             asked.fresh.clear();
@@ -147,6 +149,8 @@ struct Asked {
     /// Events that were stored since the last pass, as they were stored together, and how many they are.
     fresh: Vec<Arc<Vec<Event>>>,
     held: usize,
+    /// Agents that were called while the run went on.
+    added: u32,
     /// There were more of them than are held.
     behind: bool,
     /// Nobody works on the run.
@@ -166,7 +170,8 @@ struct Work {
     state: PathBuf,
     run: String,
     shared: Arc<Shared>,
-    gather: Duration,
+    /// Of the run's own plan.
+    agents: u32,
     open: Option<Writer>,
     warn: Option<Warn>,
     /// Until the files are open; then the intake has it.
@@ -175,6 +180,10 @@ struct Work {
     /// As the files show it.
     owner: Owner,
     beaten: Instant,
+}
+
+fn gather(agents: u32) -> Duration {
+    GATHER_PER_AGENT.saturating_mul(agents).clamp(GATHER, LONGEST_GATHER)
 }
 
 /// How often agents at work are said to be alive although nothing is heard of them.
@@ -210,7 +219,7 @@ struct Order {
 impl Work {
     fn run(mut self) {
         let _ended = Ended(self.shared.clone());
-        let mut rest = self.gather;
+        let mut rest = Duration::ZERO;
         loop {
             let Order { owner, fresh, settle, closing } = self.next(rest);
             let is_last = closing || !settle.is_empty();
@@ -226,7 +235,7 @@ impl Work {
                 let _ = self.listen();
                 self.look();
             }
-            rest = self.gather.max(began.elapsed() * 10);
+            rest = began.elapsed() * 10;
             for done in settle {
                 // Whoever waited may be gone.
                 let _ = done.send(());
@@ -253,12 +262,18 @@ impl Work {
             drop(asked);
             self.look();
         };
-        // What came while nothing was going on is gathered too: a run shorter than this is written once.
-        let left = rest.saturating_sub(began.elapsed()).max(self.gather);
-        let (mut asked, _) = shared
-            .bell
-            .wait_timeout_while(asked, left, |asked| !urgent(asked))
-            .unwrap_or_else(PoisonError::into_inner);
+        // What came while nothing was going on is gathered too: a run shorter than this is written once. One that grows
+        // meanwhile is as large as it has become.
+        let (mut asked, heard) = (asked, Instant::now());
+        loop {
+            let gather = gather(self.agents.saturating_add(asked.added));
+            let left = rest.saturating_sub(began.elapsed()).max(gather.saturating_sub(heard.elapsed()));
+            if left.is_zero() || urgent(&asked) {
+                break;
+            }
+            let waited = shared.bell.wait_timeout_while(asked, left, |asked| !urgent(asked));
+            (asked, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        }
         asked.changed = false;
         let owner = if asked.resting || asked.closing { Owner::Gone } else { Owner::Here };
         let (fresh, settle) = (std::mem::take(&mut asked.fresh), std::mem::take(&mut asked.settle));

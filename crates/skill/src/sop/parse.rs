@@ -166,11 +166,17 @@ impl<'t> Reader<'t> {
             line: line.number,
             place: line.place(),
             command_place: Place::new(rest_start + command.range.start, rest_start + command.range.end),
-            command: command.text.into(),
+            command: self.command(&command.text),
             end: line.start,
             number: 0,
             dependencies: Vec::new(),
         })
+    }
+
+    /// Commands often repeat: the same one as before is shared.
+    fn command(&self, text: &str) -> Arc<str> {
+        let last = self.parsed.declarations.last().map(|last| &last.command);
+        last.filter(|last| ***last == *text).map_or_else(|| text.into(), Arc::clone)
     }
 
     /// The first line that says something, if it opens a here-doc, and its tag.
