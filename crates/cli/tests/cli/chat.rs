@@ -275,10 +275,6 @@ fn for_whom_one_speaks_is_remembered_by_the_conversation() {
     };
     let first = env.run(["chat", "desk", "1", "--json", "--as", agent, "--profile", "p.json"]).exits(0);
     assert_eq!(callable(first), ["alpha"]);
-    // From another directory too: the file is the same one.
-    env.write("below/keep", "");
-    let next = env.command().args(["-C", "below", "chat", "desk", "2", "--json"]).output().unwrap();
-    assert!(next.status.success(), "{}", String::from_utf8_lossy(&next.stderr));
     let next = env.run(["chat", "desk", "3"]).exits(0);
     next.says(&[&format!("as `{agent}`, as before")]);
     let next = env.run(["chat", "desk", "4", "--json"]).exits(0);

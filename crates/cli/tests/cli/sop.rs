@@ -102,7 +102,7 @@ fn the_program_of_a_descriptor_is_checked_where_it_stands() {
         "desk/oskill.md",
         format!("{head}@a emit $input\n@b emit $found\n\n## Preparation\nFind it.\n"),
     );
-    env.fugato("sop check desk/oskill.md").exits(0).says(&["2 declarations in 2 levels: ok"]);
+    env.fugato("sop check desk/oskill.md").exits(0).says(&["2 declarations in 1 level: ok"]);
     env.fugato("sop graph desk/oskill.md").exits(0).says(&["@b"]);
     env.write("desk/oskill.md", "# desk\n\n## Description\nA desk.\n");
     env.fugato("sop check desk/oskill.md").exits(1).says(&["no `## SOP` section", "fugato skill check desk"]);
