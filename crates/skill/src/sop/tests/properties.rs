@@ -306,7 +306,7 @@ proptest! {
             // Some edits cut lines and characters in half.
             let mut bounds: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
             if runs {
-                bounds.retain(|at| *at == 0 || text[..*at].ends_with('\n'));
+                bounds.retain(|at| *at == 0 || text.get(..*at).is_some_and(|it| it.ends_with('\n')));
             }
             let from = ((bounds.len() - 1) as f64 * from) as usize;
             let to = from + ((bounds.len() - 1 - from) as f64 * len * len) as usize;
