@@ -95,6 +95,24 @@ pub fn runs() -> Vec<CompletionCandidate> {
     rows.into_iter().map(describe).collect()
 }
 
+/// Conversations with the orchestrator on the command line; of all, when none is named. The last one first.
+pub fn conversations() -> Vec<CompletionCandidate> {
+    let Some(reader) = store() else { return Vec::new() };
+    let rows = reader.conversations().unwrap_or_default();
+    let typed: Vec<String> = std::env::args().skip(1).collect();
+    let is_named = rows.iter().any(|row| typed.contains(&row.orchestrator));
+    let mut seen = std::collections::HashSet::new();
+    rows.into_iter()
+        .filter(|row| !is_named || typed.contains(&row.orchestrator))
+        .filter(|row| seen.insert(row.name.clone()))
+        .map(|row| {
+            let help = format!("{} {}", row.newest.effective_status(), row.orchestrator);
+            let help = fugato_model::escape_for_terminal(&help).into_owned();
+            CompletionCandidate::new(row.name).help(Some(help.into()))
+        })
+        .collect()
+}
+
 /// Phases and nodes of the run on the command line, or of the newest.
 pub fn nodes() -> Vec<CompletionCandidate> {
     let Some(reader) = store() else { return Vec::new() };

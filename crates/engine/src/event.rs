@@ -371,8 +371,11 @@ pub enum EventKind {
         /// What the node is called.
         id: String,
         by: Caller,
-        skill: String,
-        arguments: Vec<String>,
+        skill: Arc<str>,
+        arguments: Arc<[Arc<str>]>,
+        /// It starts at once, with just that: no `node.started` follows.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        starts: bool,
     },
     /// The stage before a session has ended, with what it found.
     #[serde(rename = "session.prepared")]
@@ -494,6 +497,17 @@ pub enum EventKind {
     /// The oldest messages of its inbox have reached an agent outside.
     #[serde(rename = "message.delivered")]
     MessageDelivered { agent: u32, count: u32 },
+}
+
+impl EventKind {
+    /// The node that starts with this event, and which attempt of it that is.
+    pub fn starts(&self) -> Option<(u32, u32)> {
+        match self {
+            Self::NodeStarted { node, attempt, .. } => Some((*node, *attempt)),
+            Self::SkillCalled { node, starts: true, .. } => Some((*node, 1)),
+            _ => None,
+        }
+    }
 }
 
 /// What a message is for.

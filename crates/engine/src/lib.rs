@@ -50,7 +50,7 @@ pub use input::{Command, Completion, Input, Refusal};
 pub use limits::{Limits, Rate, Reserve, Spent};
 pub use orchestration::{
     Callable, CallableWork, Caller, CarriedSop, ContextEntry, Conversation, Orchestrator, Preparation,
-    SessionKind, SopBudget, SopValue, TURN_STEPS,
+    SessionKind, SopBudget, SopValue, SpokenAs, TURN_STEPS,
 };
 pub use plan::{Access, Phase, Plan, PlanError, PlanNode, Requirement, Work};
 pub use question::{AnswerType, Wants};

@@ -132,10 +132,10 @@ pub enum Caller {
     /// A declaration of the program that a session runs.
     Command {
         session: u32,
-        name: String,
+        name: Arc<str>,
         /// The comment above the declaration: for people who watch.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        says: Option<String>,
+        says: Option<Arc<str>>,
     },
 }
 
@@ -150,6 +150,19 @@ pub struct Conversation {
     /// The program of the turn before: what did not change in it is not run again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carried: Option<CarriedSop>,
+    /// For whom its requests are made, until somebody says otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spoken_as: Option<SpokenAs>,
+}
+
+/// An agent of a profile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpokenAs {
+    pub agent: String,
+    /// The profile's file.
+    pub profile: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
 }
 
 /// A program and what its commands gave.

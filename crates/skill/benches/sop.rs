@@ -71,22 +71,68 @@ fn run_10000_no_op_commands(bencher: divan::Bencher<'_, '_>) {
         .bench_values(|mut interpreter| run(&mut interpreter));
 }
 
-/// Parsing the new program, the update and the commands it asks for.
+/// From the new text to the end of the commands it asks for: fifty of them.
 #[divan::bench]
 fn update_one_declaration_of_10000(bencher: divan::Bencher<'_, '_>) {
     let old = ran();
-    bencher.with_inputs(|| old.clone()).bench_values(|mut interpreter| {
-        let change = interpreter.update(parse(divan::black_box(&CHANGED)));
-        (change.is_ok(), run(&mut interpreter))
+    bencher.with_inputs(|| old.clone()).bench_refs(|interpreter| {
+        let change = interpreter.update_to(divan::black_box(&CHANGED));
+        (change.is_ok(), run(interpreter))
     });
 }
 
-/// The same without parsing.
+/// One of so many declarations is other, in the middle; one depends on it, or every tenth does.
+#[divan::bench(args = [100, 1_000, 10_000])]
+fn update_with_one_dependant(bencher: divan::Bencher<'_, '_>, count: usize) {
+    update(bencher, count, 1);
+}
+
+#[divan::bench(args = [100, 1_000, 10_000])]
+fn update_with_a_tenth_as_dependants(bencher: divan::Bencher<'_, '_>, count: usize) {
+    update(bencher, count, count / 10);
+}
+
+/// A declaration more, at the beginning: everything behind it moves.
+#[divan::bench(args = [100, 1_000, 10_000])]
+fn update_with_one_more(bencher: divan::Bencher<'_, '_>, count: usize) {
+    let text = hub(count, 1, "word");
+    let more = format!("@more no-op word\n{text}");
+    bench_update(bencher, &text, &more);
+}
+
+fn update(bencher: divan::Bencher<'_, '_>, count: usize, dependants: usize) {
+    bench_update(bencher, &hub(count, dependants, "word"), &hub(count, dependants, "changed"));
+}
+
+/// The interpreters are made and thrown away outside of what is measured.
+fn bench_update(bencher: divan::Bencher<'_, '_>, old: &str, new: &str) {
+    let mut interpreter = Interpreter::new(parse(old), unbounded());
+    run(&mut interpreter);
+    bencher
+        .with_inputs(|| interpreter.clone())
+        .bench_refs(|interpreter| interpreter.update_to(divan::black_box(new)).is_ok());
+}
+
+/// So many declarations, of which so many refer to the one in the middle, which is told a word.
+fn hub(count: usize, dependants: usize, word: &str) -> String {
+    let middle = count / 2;
+    let line = |n: usize| match n {
+        n if n == middle => format!("# Step {n}.\n@step{n} no-op {word} \"some text with {n}\"\n"),
+        n if n < dependants || n == count - 1 => {
+            format!("# Step {n}.\n@step{n} no-op word $step{middle}\n")
+        }
+        n => format!("# Step {n}.\n@step{n} no-op word \"some text with {n}\"\n"),
+    };
+    (0..count).map(line).collect()
+}
+
+/// The whole of both programs, read already, is compared.
 #[divan::bench]
 fn update_to_a_parsed_program(bencher: divan::Bencher<'_, '_>) {
     let old = ran();
     let new = parse(&CHANGED);
-    bencher
-        .with_inputs(|| (old.clone(), new.clone()))
-        .bench_values(|(mut interpreter, new)| (interpreter.update(new).is_ok(), run(&mut interpreter)));
+    bencher.with_inputs(|| (old.clone(), Some(new.clone()))).bench_refs(|(interpreter, new)| {
+        let is_done = new.take().is_some_and(|new| interpreter.update(new).is_ok());
+        (is_done, run(interpreter))
+    });
 }

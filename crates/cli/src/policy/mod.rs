@@ -12,6 +12,7 @@ use crate::app::{App, SkillSelection};
 use crate::error::{CliError, Outcome};
 use clap::{Args, Subcommand};
 use clap_complete::ArgValueCandidates;
+use fugato_engine::SpokenAs;
 use fugato_model::{Code, Diagnostic, Exit, Words, words};
 use fugato_runtime::Discovery;
 use fugato_skill::catalog::{self, Catalog};
@@ -224,6 +225,12 @@ pub struct Seen {
     agent: String,
 }
 
+impl From<SpokenAs> for AgentView {
+    fn from(SpokenAs { agent, profile, mode }: SpokenAs) -> Self {
+        Self { as_agent: Some(agent), profile: Some(profile.into()), mode }
+    }
+}
+
 impl AgentView {
     /// The file of the profile, if one was given.
     pub fn profile(&self) -> Option<PathBuf> {
@@ -232,6 +239,12 @@ impl AgentView {
 
     pub fn is_given(&self) -> bool {
         self.as_agent.is_some()
+    }
+
+    /// What a conversation remembers of it: the profile is found again from any directory.
+    pub fn spoken_as(&self, app: &App) -> Option<SpokenAs> {
+        let profile = app.places.cwd.join(self.profile.as_ref()?).to_string_lossy().into_owned();
+        Some(SpokenAs { agent: self.as_agent.clone()?, profile, mode: self.mode.clone() })
     }
 
     pub fn resolve(&self, selection: &SkillSelection, app: &App) -> Result<Seen, CliError> {

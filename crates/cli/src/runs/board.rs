@@ -80,8 +80,11 @@ impl Board {
                     self.scope_ended(*node, run);
                 }
             }
-            EventKind::SkillCalled { by, .. } => {
+            EventKind::SkillCalled { node, by, starts, .. } => {
                 self.grow(run);
+                if *starts {
+                    self.node_started(*node, run, now);
+                }
                 if let Caller::Tool { agent, .. } = by {
                     self.set_agent(*agent as usize, Doing::Agents, now);
                 }

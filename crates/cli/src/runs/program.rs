@@ -54,7 +54,7 @@ pub fn run(args: &ProgramArgs, app: &mut App) -> Outcome {
     let asked = ProgramRun {
         name: name_of(&args.file),
         dir: directory(&args.file, app),
-        text: file.text.clone(),
+        text: file.program_text().to_owned(),
         commands: commands(&program),
         budget: SopBudget { commands: args.max_commands.unwrap_or(budget.commands), ..budget },
     };

@@ -65,12 +65,12 @@ impl Reporter {
     /// For a run as it stands: a phase that was under way before goes on.
     pub fn new(run: &Run, has_board: bool) -> Self {
         let mut reporter = Self { has_board, ..Self::default() };
-        reporter.grow(run);
+        reporter.grow(run, None);
         reporter
     }
 
     /// Counts the nodes that it does not know yet: a plan grows with the skills that are called.
-    fn grow(&mut self, run: &Run) {
+    fn grow(&mut self, run: &Run, starting: Option<u32>) {
         for (node, state) in (0u32..).zip(&run.nodes).skip(self.counted) {
             let Some(plan) = run.plan_node(node).filter(|plan| !matches!(plan.work, Work::Gate)) else {
                 continue;
@@ -78,7 +78,7 @@ impl Reporter {
             let phase = self.phases.entry(plan.phase).or_default();
             let has_ended = state.status.has_ended() || state.status == NodeStatus::Failed;
             phase.left += usize::from(!has_ended);
-            phase.has_begun |= state.attempt > 0;
+            phase.has_begun |= state.attempt > 0 && starting != Some(node);
         }
         self.counted = run.nodes.len();
     }
@@ -87,7 +87,12 @@ impl Reporter {
     pub fn event(&mut self, event: &Event, run: &Run, out: &mut Printer) {
         self.first_at.get_or_insert(event.at);
         match &event.kind {
-            EventKind::SkillCalled { .. } => self.grow(run),
+            EventKind::SkillCalled { node, starts, .. } => {
+                self.grow(run, starts.then_some(*node));
+                if *starts {
+                    self.started(*node, 1, event.at, run, out);
+                }
+            }
             EventKind::NodeStarted { node, attempt, .. } => self.started(*node, *attempt, event.at, run, out),
             EventKind::NodeCompleted { node, value, warnings } => {
                 self.completed(*node, (value, warnings), event.at, run, out);

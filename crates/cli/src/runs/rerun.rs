@@ -8,7 +8,7 @@ use crate::error::{CliError, Outcome};
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use fugato_engine::{RunSpec, SkillPin};
-use fugato_model::{Exit, words};
+use fugato_model::{Exit, escape_for_terminal, words};
 use fugato_runtime::runs::{Again, Rerun, RerunError, Session, is_task, plan_rerun};
 use fugato_skill::Installed;
 use std::path::Path;
@@ -152,7 +152,7 @@ fn granted(all: &[String]) -> String {
     if all.len() > SHOWN {
         shown.push(format!("… +{}", all.len() - SHOWN));
     }
-    fugato_model::escape_for_terminal(&shown.join(", ")).into_owned()
+    escape_for_terminal(&shown.join(", ")).into_owned()
 }
 
 fn rerun_error(error: &RerunError, skill: Option<&Installed>, rerun: &Rerun<'_>) -> CliError {
@@ -167,6 +167,18 @@ fn rerun_error(error: &RerunError, skill: Option<&Installed>, rerun: &Rerun<'_>)
             "--from {from}：该技能没有阶段，由一个代理完成全部工作"
         ))
         .hint(words!("leave out --from", "请去掉 --from")),
+        (RerunError::Called { node, session }, _) => {
+            let (node, session) = (escape_for_terminal(node), escape_for_terminal(session));
+            CliError::usage(words!(
+                "--from {node}: `{session}` called it while it ran, so it cannot be begun without `{session}`",
+                "--from {node}：它是 `{session}` 运行时调用的，不能脱离 `{session}` 单独重跑"
+            ))
+            .hint(words!(
+                "--from {session} runs the whole session again; in a conversation (fugato chat) a program is run again \
+                 only where it changes",
+                "--from {session} 会重跑整个会话；在对话（fugato chat）中，程序只重跑有变化的部分"
+            ))
+        }
         (RerunError::UnknownNode(names), _) => {
             let list = names.join(", ");
             CliError::unknown(("node or phase", "节点或阶段"), from, names.iter().map(String::as_str))

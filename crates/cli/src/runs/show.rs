@@ -293,10 +293,10 @@ pub fn durations<'r>(events: &[Event], run: &'r Run) -> BTreeMap<&'r str, i64> {
     let mut began: BTreeMap<u32, i64> = BTreeMap::new();
     let mut took: BTreeMap<&str, i64> = BTreeMap::new();
     for event in events {
+        if let Some((node, _)) = event.kind.starts() {
+            began.insert(node, event.at);
+        }
         match &event.kind {
-            EventKind::NodeStarted { node, .. } => {
-                began.insert(*node, event.at);
-            }
             EventKind::NodeCompleted { node, .. } | EventKind::NodeFailed { node, .. } => {
                 if let (Some(since), Some(node)) = (began.remove(node), run.plan_node(*node)) {
                     *took.entry(&node.id).or_default() += event.at.saturating_sub(since).max(0);

@@ -7,6 +7,7 @@ use crate::render;
 use clap::Args;
 use fugato_model::view::DiagnosticView;
 use fugato_model::{Exit, words};
+use fugato_skill::sop::Program;
 use std::path::PathBuf;
 
 /// Check a program.
@@ -35,7 +36,13 @@ pub fn run(args: &CheckArgs, app: &mut App) -> Outcome {
     };
     let exit = if errors.is_empty() { Exit::Ok } else { Exit::Failed };
     let diagnostics = file.diagnostics(&errors);
-    let count = |program: &fugato_skill::sop::Program| (program.len(), program.levels().len());
+    // What is given stands nowhere in the text.
+    let count = |program: &Program| {
+        let levels = program.levels();
+        let written: Vec<usize> =
+            levels.iter().map(|level| level.iter().filter(|it| !it.is_given()).count()).collect();
+        (written.iter().sum::<usize>(), written.iter().filter(|count| **count > 0).count())
+    };
     let (declarations, levels) = parsed.as_ref().map(count).unwrap_or_default();
     if app.out.json {
         let lang = app.out.lang;

@@ -2,8 +2,11 @@
 
 use crate::app::App;
 use crate::error::CliError;
+use crate::render::shell_word;
 use fugato_model::{Diagnostic, words};
+use fugato_skill::Place;
 use fugato_skill::limits::SOP_PROGRAM_BYTES;
+use fugato_skill::orchestrator::{ProgramPart, program_part};
 use fugato_skill::sop::{INPUT, Program, SopError};
 use std::io::Read as _;
 use std::path::Path;
@@ -13,6 +16,8 @@ use std::sync::Arc;
 pub struct ProgramFile {
     pub shown: String,
     pub text: String,
+    /// The program in it: all of it, or the `## SOP` part of a descriptor.
+    part: ProgramPart,
 }
 
 impl ProgramFile {
@@ -42,13 +47,29 @@ impl ProgramFile {
                 "`{shown}` 不是 UTF-8 文本（第 {at} 字节）"
             ))
         })?;
-        Ok(Self { shown, text })
+        let whole = ProgramPart { place: Place::new(0, text.len()), is_prepared: false };
+        let is_descriptor = path.file_name().is_some_and(|name| name == "oskill.md");
+        let part = match program_part(&text).filter(|_| is_descriptor) {
+            Some(part) => part,
+            None if is_descriptor => return Err(no_program(path, &shown)),
+            None => whole,
+        };
+        Ok(Self { shown, text, part })
     }
 
-    /// The program, which may refer to the request.
+    /// The program, which may refer to the request, and that of a descriptor to what its preparation will find.
     pub fn parse(&self, input: &str) -> Result<Program, Vec<SopError>> {
         let input: Arc<str> = input.into();
-        Program::parse_given(&self.text, &|name| (name == INPUT).then(|| Arc::clone(&input)))
+        let given = |name: &str| match name == INPUT {
+            true => Some(Arc::clone(&input)),
+            false => self.part.is_prepared.then(|| "".into()),
+        };
+        Program::parse_inside(&self.text, self.part.place, &given)
+    }
+
+    /// The text of the program alone.
+    pub fn program_text(&self) -> &str {
+        self.text.get(self.part.place.start..self.part.place.end).unwrap_or_default()
     }
 
     pub fn diagnostics(&self, errors: &[SopError]) -> Vec<Diagnostic> {
@@ -61,4 +82,15 @@ impl ProgramFile {
         CliError::failed(words!("`{shown}` cannot be run", "`{shown}` 无法运行"))
             .diagnostics(self.diagnostics(errors))
     }
+}
+
+/// A descriptor whose programs a planner writes.
+fn no_program(path: &Path, shown: &str) -> CliError {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let dir = shell_word(dir);
+    CliError::failed(words!(
+        "`{shown}` has no `## SOP` section: its programs are planned for each request",
+        "`{shown}` 没有 `## SOP` 小节：它的程序按每次请求现做规划"
+    ))
+    .hint(words!("fugato skill check {dir}", "fugato skill check {dir}"))
 }

@@ -96,7 +96,12 @@ impl Roster {
             EventKind::AgentStarted { agent, node, agent_type, .. } => {
                 self.agent_started(agent.as_str(), *node, agent_type, event.at, run);
             }
-            EventKind::SkillCalled { node, .. } => self.called(*node, run),
+            EventKind::SkillCalled { node, starts, .. } => {
+                self.called(*node, run);
+                if let Some(row) = self.node_row(*node).filter(|_| *starts) {
+                    row.since = Some(event.at);
+                }
+            }
             EventKind::AgentContinued { agent, node, .. } => self.agent_continued(*agent, *node, event.at),
             EventKind::NodeStarted { node, .. } => {
                 if let Some(row) = self.node_row(*node) {

@@ -149,6 +149,10 @@ pub fn entries(news: &News, lang: Lang) -> Vec<Entry> {
         EventKind::NodeStarted { arguments: Some(arguments), .. } => {
             vec![made.entry(Speaker::Task, &words!("started with", "启动参数"), &shown(arguments))]
         }
+        EventKind::SkillCalled { arguments, starts: true, .. } => {
+            let arguments = arguments.join(" ");
+            vec![made.entry(Speaker::Task, &words!("started with", "启动参数"), &arguments)]
+        }
         EventKind::NodePrinted { stdout, .. } => {
             vec![made.entry(Speaker::Result, &words!("printed", "输出"), stdout)]
         }

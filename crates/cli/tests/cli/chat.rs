@@ -255,3 +255,75 @@ fn who_cannot_be_talked_with_is_told_what_to_do() {
     env.run(["chat", "--list"]).exits(3).says(&["no runs here yet"]);
     chat(&env, &["hello", "--lang", "zh"]).exits(6).says(&["等待回答"]);
 }
+
+#[test]
+fn for_whom_one_speaks_is_remembered_by_the_conversation() {
+    let env = env();
+    script(&env, "alpha", "echo alpha");
+    script(&env, "beta", "echo beta");
+    let program = "## Allowed Skills\n- alpha\n- beta\n\n## SOP\n@a alpha $input\n@answer final_answer $a\n";
+    oskill(&env, "desk", program);
+    let text =
+        r#"{"mode": "single", "node": {"id": "writer", "skills": {"visible": ["*"], "deny": ["beta"]}}}"#;
+    env.write("p.json", text);
+    let agent = env.fugato("policy resolve p.json --json").json()["agents"][0]["id"].clone();
+    let agent = agent.as_str().unwrap();
+    let callable = |ran: Ran| {
+        let log = env.run(["events", ran.json()["run"].as_str().unwrap(), "--jsonl"]).exits(0).stdout;
+        let skills = lines(&log, "run.created").next().unwrap()["spec"]["skills"].clone();
+        skills.as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+    };
+    let first = env.run(["chat", "desk", "1", "--json", "--as", agent, "--profile", "p.json"]).exits(0);
+    assert_eq!(callable(first), ["alpha"]);
+    let next = env.run(["chat", "desk", "3"]).exits(0);
+    next.says(&[&format!("as `{agent}`, as before")]);
+    let next = env.run(["chat", "desk", "4", "--json"]).exits(0);
+    assert_eq!(callable(next), ["alpha"]);
+    // Another conversation knows nothing of it.
+    let other = env.run(["chat", "desk", "1", "--json", "--session", "other"]).exits(0);
+    assert_eq!(callable(other), ["alpha", "beta"]);
+    std::fs::remove_file(env.project().join("p.json")).unwrap();
+    env.run(["chat", "desk", "5"]).exits(3).says(&["p.json"]);
+}
+
+#[test]
+fn the_names_of_conversations_are_completed() {
+    let env = desk();
+    chat(&env, &["hello", "--session", "旅行"]).exits(6);
+    let completed = |words: &[&str]| {
+        let index = (words.len() - 1).to_string();
+        let mut command = env.command();
+        command.env("COMPLETE", "bash").env("_CLAP_COMPLETE_INDEX", index).env("_CLAP_IFS", "\n");
+        let output = command.arg("--").args(words).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert_eq!(completed(&["fugato", "chat", "desk", "--session", ""]), "旅行");
+    assert_eq!(completed(&["fugato", "chat", "--session", "旅"]), "旅行");
+}
+
+#[test]
+fn a_turn_that_used_up_its_steps_is_over_and_the_next_prompt_begins_another() {
+    let env = env();
+    script(&env, "alpha", "echo again");
+    oskill(&env, "desk", "## Session\nloop\n\n## Allowed Skills\n- alpha\n");
+    model(
+        &env,
+        &json!([
+            rule(
+                json!({"agent": "main", "task": "second"}),
+                "final_answer",
+                json!({"answer": "now it ends"})
+            ),
+            rule(json!({"agent": "main"}), "alpha", json!({"prompt": "1"})),
+        ]),
+    );
+    let first = chat(&env, &["first", "--json"]).exits(8).json();
+    assert_eq!(first["status"], "budget_exhausted");
+    let log = env.run(["events", first["run"].as_str().unwrap(), "--jsonl"]).exits(0).stdout;
+    let asked: Vec<Value> = lines(&log, "model.requested").collect();
+    assert_eq!((asked.len(), &asked[19]["purpose"]), (20, &json!("wrap_up")));
+    let second = chat(&env, &["second", "--json"]).exits(0).json();
+    assert_eq!(second["answer"], "now it ends");
+    assert_ne!(second["run"], first["run"]);
+    assert_eq!(requests(&env)[0]["requests"], 2);
+}

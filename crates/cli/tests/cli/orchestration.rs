@@ -392,6 +392,13 @@ fn a_rerun_is_a_new_run_with_the_same_request() {
     let id = crate::go::newest(&env);
     env.run(["rerun", &id]).exits(0).says(&["alpha says once more"]);
     assert_eq!(calls(&env), ["alpha once more"; 2]);
+    // What was called while it ran is no node of the plan.
+    for from in ["main/a", "a"] {
+        let refused = env.run(["rerun", &id, "--from", from]).exits(2);
+        refused.says(&["`main` called it while it ran", "--from main runs the whole session again"]);
+    }
+    env.run(["rerun", &id, "--from", "b"]).exits(3);
+    assert_eq!(calls(&env), ["alpha once more"; 2]);
     let log = events(&env);
     let skills = lines(&log, "run.created").next().unwrap()["spec"]["skills"].clone();
     assert_eq!(skills.as_object().unwrap().keys().collect::<Vec<_>>(), ["alpha"]);

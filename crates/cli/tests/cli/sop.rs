@@ -81,3 +81,29 @@ fn a_program_is_drawn_and_where_it_does_not_fit_told_level_by_level() {
     env.write("p.sop", "@a join $a");
     assert!(env.fugato("sop graph p.sop").exits(1).stderr.contains("in a cycle: a -> a"));
 }
+
+#[test]
+fn the_program_of_a_descriptor_is_checked_where_it_stands() {
+    let env = env();
+    env.skill("emit", "name: emit\ndescription: Gives it back.");
+    let head = "---\ninternal: false\n---\n# desk\n\n## Description\nA desk.\n\n## SOP\n";
+    env.write(
+        "desk/oskill.md",
+        format!("{head}\nWhat it does:\n\n```sop\n@a emit $input\n@b emti $a\n```\n\n## Session\nsop\n"),
+    );
+    let ran = env.fugato("sop check desk/oskill.md").exits(1);
+    assert!(ran.stdout.contains("Line 15: unknown command emti for @b"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("desk/oskill.md:15:4"), "{}", ran.stdout);
+    env.write("desk/oskill.md", format!("{head}@a emit $input\n@b emit $found\n"));
+    let ran = env.fugato("sop check desk/oskill.md").exits(1);
+    assert!(ran.stdout.contains("desk/oskill.md:11:1"), "{}", ran.stdout);
+    // What a preparation will find has names that nobody knows yet.
+    env.write(
+        "desk/oskill.md",
+        format!("{head}@a emit $input\n@b emit $found\n\n## Preparation\nFind it.\n"),
+    );
+    env.fugato("sop check desk/oskill.md").exits(0).says(&["2 declarations in 1 level: ok"]);
+    env.fugato("sop graph desk/oskill.md").exits(0).says(&["@b"]);
+    env.write("desk/oskill.md", "# desk\n\n## Description\nA desk.\n");
+    env.fugato("sop check desk/oskill.md").exits(1).says(&["no `## SOP` section", "fugato skill check desk"]);
+}

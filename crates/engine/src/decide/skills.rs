@@ -140,8 +140,9 @@ pub fn called(recorder: &mut Recorder<'_>, at: CallRef, call: &ToolCall) {
         Some(Err(problem)) => return recorder.emit(wrong(problem)),
         Some(Ok(prompt)) => prompt,
     };
-    let skill = skill_of(session::allowed(recorder.run, node), call).to_owned();
-    match session::call(recorder, node, session::at(at), &skill, vec![prompt]) {
+    let skill = skill_of(session::allowed(recorder.run, node), call).into();
+    let arguments = [Arc::from(prompt)].into();
+    match session::call(recorder, node, session::at(at), &skill, arguments, session::Beginning::Later) {
         Ok(()) => {}
         Err(session::NotCalled::Forbidden(words)) => {
             recorder.emit(EventKind::ToolRefused { agent, step, index, reason: words.en });

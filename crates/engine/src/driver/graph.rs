@@ -150,7 +150,7 @@ fn start_script(recorder: &mut Recorder<'_>, node: u32, attempt: u32) {
     let planned = recorder.run.planned(node);
     let Some(PlanNode { work: Work::Script { args, relevant, .. }, .. }) = planned.node() else { return };
     if let Some(called) = recorder.run.called(node) {
-        let arguments = Some(json!({"args": called.arguments.to_vec(), "prompt": called.prompt()}));
+        let arguments = Some(called.for_script());
         return recorder.emit(EventKind::NodeStarted { node, attempt, arguments });
     }
     match bridge::render(args, recorder.run.variables_of(node)) {

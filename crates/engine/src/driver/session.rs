@@ -6,12 +6,13 @@
 use super::{calls, graph, loop_session, preparation, sop};
 use crate::decide::Recorder;
 use crate::event::{Asked, CallRef, EventKind, Verdict};
-use crate::orchestration::{Caller, SessionKind};
+use crate::orchestration::{Callable, CallableWork, Caller, SessionKind};
 use crate::run::{Run, Stage, shown, text_of};
 use crate::snapshot;
 use fugato_model::{SkillName, Words, words};
 use fugato_skill::orchestrator::refuse_cycle;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Calls of one run: far more than anybody reads about, few enough to keep.
 const MAX_CALLS: u32 = 10_000;
@@ -116,13 +117,23 @@ pub enum NotCalled {
     Full(Words),
 }
 
+/// When a called skill begins.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Beginning {
+    /// There is a slot for it.
+    Now,
+    /// In its turn.
+    Later,
+}
+
 /// Calls a skill for a session: the one way to a node that no plan has.
 pub fn call(
     recorder: &mut Recorder<'_>,
     session: u32,
     by: Caller,
-    skill: &str,
-    arguments: Vec<String>,
+    skill: &Arc<str>,
+    arguments: Arc<[Arc<str>]>,
+    begins: Beginning,
 ) -> Result<(), NotCalled> {
     admit(recorder.run, session, skill)?;
     let run = &recorder.run;
@@ -131,7 +142,11 @@ pub fn call(
         Caller::Command { name, .. } => name,
     };
     let (node, id) = (run.next_node(), run.free_id(session, name));
-    recorder.emit(EventKind::SkillCalled { node, id, by, skill: skill.to_owned(), arguments });
+    // Whoever is handed what it is called with and nothing else needs no event of its own to start.
+    let is_plain =
+        |callable: &Arc<Callable>| matches!(callable.work, CallableWork::Script { .. } | CallableWork::Noop);
+    let starts = begins == Beginning::Now && run.spec.skills.get(&**skill).is_some_and(is_plain);
+    recorder.emit(EventKind::SkillCalled { node, id, by, skill: Arc::clone(skill), arguments, starts });
     Ok(())
 }
 
@@ -151,6 +166,10 @@ pub fn admit(run: &Run, session: u32, skill: &str) -> Result<(), NotCalled> {
             "not called: a run calls at most {MAX_CALLS} skills",
             "未调用：一次运行最多调用 {MAX_CALLS} 个技能"
         )));
+    }
+    let is_own = |node: u32| run.orchestrator(node).is_some_and(|caller| caller.name == skill);
+    if !std::iter::once(session).chain(run.callers(session)).any(is_own) {
+        return Ok(());
     }
     let named = |name: &str| SkillName::parse(name).ok();
     let callers = std::iter::once(session).chain(run.callers(session));

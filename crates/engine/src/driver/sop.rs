@@ -4,7 +4,7 @@
 //! Which command is next is the interpreter's, which is a part of the fold (`run/sop.rs`); here is only what has to be
 //! recorded for it to go on.
 
-use super::session::{self, NotCalled};
+use super::session::{self, Beginning, NotCalled};
 use crate::decide::Recorder;
 use crate::event::{EventKind, Verdict};
 use crate::orchestration::{Caller, Orchestrator, SessionKind};
@@ -12,7 +12,7 @@ use crate::plan::Access;
 use crate::run::{Run, by_operator};
 use crate::snapshot;
 use fugato_model::{Words, words};
-use fugato_skill::sop::{self, Answer, Brief, Failure, INPUT, Interpreter, Program, Request};
+use fugato_skill::sop::{self, Answer, Brief, Declaration, Failure, INPUT, Interpreter, Program, Request};
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -26,12 +26,12 @@ pub fn advance(recorder: &mut Recorder<'_>, node: u32, has_room: bool) -> bool {
         if !has_room || recorder.run.held || !recorder.run.ready.is_empty() {
             return false;
         }
-        let says = command.description.as_ref().map(ToString::to_string);
-        let by = Caller::Command { session: node, name: command.name.to_string(), says };
-        let arguments = command.arguments.iter().map(ToString::to_string).collect();
-        let skill = command.command.to_string();
+        let says = command.description.clone();
+        let by = Caller::Command { session: node, name: Arc::clone(&command.name), says };
+        let arguments = command.arguments.as_slice().into();
+        let skill = Arc::clone(&command.command);
         if let Err(NotCalled::Forbidden(why) | NotCalled::Full(why)) =
-            session::call(recorder, node, by, &skill, arguments)
+            session::call(recorder, node, by, &skill, arguments, Beginning::Now)
         {
             session::fail(recorder, node, why);
         }
@@ -67,10 +67,16 @@ fn take_fixed(recorder: &mut Recorder<'_>, node: u32, text: &str) {
         Some(entry) => Some(entry.value.as_str().into()),
         None => (name == INPUT).then(|| Arc::clone(&request)),
     };
-    let checked = sop::with_given(text, &given).map_err(Failure::Wrong);
-    let checked = checked.map_err(|failure| failure.problems()).and_then(|program| {
-        let circles = Program::parse(&program).map(|program| circles(run, node, &program));
-        if circles.as_ref().is_ok_and(Vec::is_empty) { Ok(program) } else { Err(circles.unwrap_or_default()) }
+    let wrong = |errors| Failure::Wrong(errors).problems();
+    let checked = Program::parse_given(text, &given).map_err(wrong);
+    let checked = checked.and_then(|program| match circles(run, node, program.declarations()) {
+        circles if circles.is_empty() => Ok(sop::written_with_given(text, &program)),
+        circles => Err(circles),
+    });
+    // What is given may be so long that the whole is no program any more.
+    let checked = checked.and_then(|whole| match whole.len() == text.len() {
+        true => Ok(whole),
+        false => Program::parse(&whole).map(|_| whole).map_err(wrong),
     });
     match checked {
         Ok(program) => recorder.emit(EventKind::ProgramPlanned { session: node, program }),
@@ -95,9 +101,9 @@ fn start_planner(recorder: &mut Recorder<'_>, node: u32, orchestrator: &Orchestr
         instructions: &orchestrator.instructions,
         commands: &commands,
     });
-    let before = recorder.run.carried(node);
     let text = session::prompt(recorder.run, node);
-    let prompt = sop::request_prompt(Request { text: &text, entries: &[], so_far: before.as_ref() });
+    let so_far = recorder.run.session(node).and_then(|session| session.sop.carried());
+    let prompt = sop::request_prompt(Request { text: &text, entries: &[], so_far });
     recorder.emit(EventKind::AgentStarted {
         agent,
         node: Some(node),
@@ -146,13 +152,16 @@ pub fn agent_ended(recorder: &mut Recorder<'_>, node: u32, verdict: Verdict) {
 fn checked<'t>(run: &Run, node: u32, answer: &'t str) -> Result<&'t str, (Vec<Words>, String)> {
     let refused = |failure: Failure| (failure.problems(), sop::repair_prompt(&failure));
     let text = sop::program_in(answer).map_err(|why| refused(Failure::NoProgram(why)))?;
+    if is_sound_change(run, node, text) {
+        return Ok(text);
+    }
     let program = Program::parse(text).map_err(|errors| refused(Failure::Wrong(errors)))?;
     let known: Vec<&str> = session::allowed(run, node).iter().map(String::as_str).collect();
     let unknown = program.unknown_commands(&known);
     if !unknown.is_empty() {
         return Err(refused(Failure::Wrong(unknown)));
     }
-    let circles = circles(run, node, &program);
+    let circles = circles(run, node, program.declarations());
     if circles.is_empty() {
         return Ok(text);
     }
@@ -164,10 +173,25 @@ fn checked<'t>(run: &Run, node: u32, answer: &'t str) -> Result<&'t str, (Vec<Wo
     Err((circles, prompt))
 }
 
+/// Can a program be run that is the one before but for a few declarations? Those alone are looked at: the others were
+/// looked at in their turn. `false`: it has to be read whole to say what is wrong with it.
+fn is_sound_change(run: &Run, node: u32, text: &str) -> bool {
+    let Some(state) = run.session(node).map(|session| &session.sop) else { return false };
+    // What another turn has left was planned for what could be called then.
+    let others = state.carried().map(|carried| carried.program().declarations()).unwrap_or_default();
+    let Some(before) = state.interpreter().or(state.carried()) else { return false };
+    let Some(edit) = before.program().edit(text) else { return false };
+    let known: HashSet<&str> = session::allowed(run, node).iter().map(String::as_str).collect();
+    [others, edit.declarations()].into_iter().all(|declarations| {
+        let mut commands = declarations.iter().map(|declaration| &*declaration.command);
+        commands.all(|command| sop::BUILT_IN.contains(&command) || known.contains(command))
+            && circles(run, node, declarations).is_empty()
+    })
+}
+
 /// Commands that are orchestrators which wait for this very session, each told once.
-fn circles(run: &Run, node: u32, program: &Program) -> Vec<Words> {
-    let commands: HashSet<&str> =
-        program.declarations().iter().map(|declaration| &*declaration.command).collect();
+fn circles(run: &Run, node: u32, declarations: &[Declaration]) -> Vec<Words> {
+    let commands: HashSet<&str> = declarations.iter().map(|declaration| &*declaration.command).collect();
     let called = session::allowed(run, node).iter().filter(|name| commands.contains(name.as_str()));
     let refused = called.filter_map(|name| match session::admit(run, node, name) {
         Err(NotCalled::Forbidden(words)) => Some(words),
@@ -179,7 +203,10 @@ fn circles(run: &Run, node: u32, program: &Program) -> Vec<Words> {
 /// Has the planner given the program once more that has come to nothing?
 fn is_same_as_before(run: &Run, node: u32, text: &str) -> bool {
     let before = run.session(node).and_then(|session| session.sop.interpreter()).map(Interpreter::program);
-    before.is_some_and(|before| Program::parse(text).is_ok_and(|program| program == *before))
+    before.is_some_and(|before| match before.edit(text) {
+        Some(edit) => edit.changes_nothing(before),
+        None => Program::parse(text).is_ok_and(|program| program == *before),
+    })
 }
 
 fn unanswered(run: &Run, node: u32) -> Option<Words> {

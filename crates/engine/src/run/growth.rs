@@ -5,10 +5,10 @@ use super::{NodeState, Run, ScopeKind, index};
 use crate::agent::WaitsFor;
 use crate::called::Standing;
 use crate::event::{CallRef, RunSpec};
-use crate::orchestration::Caller;
+use crate::orchestration::{CallableWork, Caller};
 use crate::plan::{Phase, PlanNode, Work};
 use fugato_model::{Words, words};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ pub(super) struct Growth {
     called: HashMap<u32, Called>,
     /// Which node a tool call waits for.
     by_tool: HashMap<CallRef, u32>,
-    /// Names that are taken, and how often each was asked for.
-    ids: HashSet<String>,
+    /// Names that are taken, and how often each was asked for once more.
+    ids: HashSet<Box<str>>,
     asked: HashMap<String, u32>,
 }
 
@@ -32,13 +32,23 @@ pub struct Called {
     /// The node of the session that called.
     pub session: u32,
     pub skill: Arc<str>,
-    pub arguments: Arc<[String]>,
+    pub arguments: Arc<[Arc<str>]>,
     pub given: Option<Given>,
 }
 
 impl Called {
+    pub(super) fn new(by: &Caller, skill: &Arc<str>, arguments: &Arc<[Arc<str>]>) -> Self {
+        let (skill, arguments) = (Arc::clone(skill), Arc::clone(arguments));
+        Self { by: by.clone(), session: 0, skill, arguments, given: None }
+    }
+
     pub fn prompt(&self) -> String {
         self.arguments.join(" ")
+    }
+
+    /// What a program is handed that is called.
+    pub fn for_script(&self) -> Value {
+        json!({"args": self.arguments, "prompt": self.prompt()})
     }
 }
 
@@ -129,7 +139,8 @@ impl Run {
             1 => base.clone(),
             number => format!("{base}~{number}"),
         });
-        let is_free = |id: &String| !self.growth.ids.contains(id) && !self.by_path.contains_key(id.as_str());
+        let is_free =
+            |id: &String| !self.growth.ids.contains(id.as_str()) && !self.by_path.contains_key(id.as_str());
         let is_own = |id: &String| OWN_NAMES.contains(&name) && *id == base;
         numbered.into_iter().find(|id| is_free(id) && !is_own(id)).unwrap_or_default()
     }
@@ -139,20 +150,13 @@ impl Run {
         format!("{above}/{}", name.replace('/', "-"))
     }
 
-    /// Folds a call: the plan grows by its nodes, and the first of them is ready.
-    pub(super) fn skill_called(
-        &mut self,
-        node: u32,
-        id: &str,
-        by: &Caller,
-        skill: &str,
-        arguments: &[String],
-    ) {
-        let session = match by {
+    /// Folds a call: the plan grows by its nodes, and the first of them is ready, or starts.
+    pub(super) fn skill_called(&mut self, node: u32, id: &str, mut called: Called, starts: bool) {
+        let session = match &called.by {
             Caller::Tool { agent, .. } => self.agents.get(*agent as usize).and_then(|state| state.node),
             Caller::Command { session, .. } => Some(*session),
         };
-        let Some(callable) = self.spec.skills.get(skill).cloned() else { return };
+        let Some(callable) = self.spec.skills.get(&*called.skill).cloned() else { return };
         let Some((session, phase)) = session.and_then(|node| Some((node, self.phase_of_session(node)?)))
         else {
             return;
@@ -160,21 +164,30 @@ impl Run {
         if node != self.next_node() {
             return;
         }
-        let name = match by {
-            Caller::Tool { .. } => skill,
-            Caller::Command { name, .. } => name,
-        };
-        *self.growth.asked.entry(self.base_id(session, name)).or_default() += 1;
-        self.growth.ids.insert(id.to_owned());
+        // Only who was asked for once more has a number.
+        if id.contains('~') {
+            let name = match &called.by {
+                Caller::Tool { .. } => &called.skill,
+                Caller::Command { name, .. } => name,
+            };
+            *self.growth.asked.entry(self.base_id(session, name)).or_default() += 1;
+        }
+        self.growth.ids.insert(id.into());
         let first_phase = index(self.spec.plan.phases.len() + self.growth.phases.len());
-        let expansion = callable.expand(skill, id, Standing { node, phase, first_phase });
+        let expansion = callable.expand(&called.skill, id, Standing { node, phase, first_phase });
         self.add_phases(expansion.phases);
         self.add_nodes(expansion.nodes);
-        let called =
-            Called { by: by.clone(), session, skill: skill.into(), arguments: arguments.into(), given: None };
+        called.session = session;
+        let by = called.by.clone();
+        let arguments =
+            (starts && matches!(callable.work, CallableWork::Script { .. })).then(|| called.for_script());
         self.growth.called.insert(node, called);
-        self.call_begins(node, session, by);
-        self.make_ready(node);
+        self.call_begins(node, session, &by);
+        if starts {
+            self.node_started(node, 1, arguments.as_ref());
+        } else {
+            self.make_ready(node);
+        }
     }
 
     fn call_begins(&mut self, node: u32, session: u32, by: &Caller) {

@@ -1,6 +1,6 @@
 //! The fold of sessions: which stage an orchestrator is in, who works for it, and what it can still be told by name.
 
-use super::growth::Given;
+use super::growth::{Called, Given};
 use super::sop::SopState;
 use super::{NodeStatus, Run, ScopeKind, index};
 use crate::agent::{AgentState, Duty};
@@ -86,8 +86,9 @@ impl Run {
 
     pub(super) fn fold_session(&mut self, kind: &EventKind) {
         match kind {
-            EventKind::SkillCalled { node, id, by, skill, arguments } => {
-                self.skill_called(*node, id, by, skill, arguments);
+            EventKind::SkillCalled { node, id, by, skill, arguments, starts } => {
+                let called = Called::new(by, skill, arguments);
+                self.skill_called(*node, id, called, *starts);
             }
             EventKind::SessionPrepared { node, entries } => {
                 self.skip_calls(*node);
@@ -119,7 +120,7 @@ impl Run {
             agent: None,
             results: 0,
             long: BTreeMap::new(),
-            sop: SopState::default(),
+            sop: SopState::after(self.carried(node)),
         };
         self.sessions.insert(node, state);
         self.stir(node);

@@ -7,7 +7,7 @@ use super::Run;
 use super::growth::Given;
 use crate::orchestration::{Caller, CarriedSop, SessionKind, SopValue};
 use fugato_model::Words;
-use fugato_skill::sop::{Command, Interpreter, Outcome, Problem, Program};
+use fugato_skill::sop::{Command, Interpreter, NotUpdated, Outcome, Program};
 use serde_json::Value;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -17,16 +17,27 @@ use std::sync::Arc;
 pub struct SopState {
     /// `None`: nothing that can be run is planned yet.
     interpreter: Option<Interpreter>,
+    /// The program of the turn before, with what its commands gave, until this one has a plan of its own.
+    carried: Option<Box<Interpreter>>,
     /// Plans so far, those that cannot be run too.
     plans: u32,
     is_planning: bool,
     /// Commands that are next and have not been called.
     to_call: VecDeque<Command>,
-    /// Variables whose commands nobody has here.
-    unknown: HashSet<Arc<str>>,
+    /// What there is to be called.
+    known: HashSet<String>,
 }
 
 impl SopState {
+    pub(super) fn after(carried: Option<Interpreter>) -> Self {
+        Self { carried: carried.map(Box::new), ..Self::default() }
+    }
+
+    /// The program of the turn before, as long as there is no other.
+    pub(crate) fn carried(&self) -> Option<&Interpreter> {
+        self.carried.as_deref()
+    }
+
     /// Is there something to decide without an outcome from outside?
     pub(crate) fn is_due(&self) -> bool {
         !self.is_planning
@@ -63,7 +74,7 @@ impl SopState {
                 return;
             }
             for command in ready {
-                if self.unknown.contains(&command.name) {
+                if !self.known.contains(&*command.command) {
                     let reason = format!("unknown {}", command.command);
                     // It runs: it was just made ready.
                     let _ = interpreter.finished(&command.name, Outcome::Failed(reason.into()));
@@ -77,29 +88,27 @@ impl SopState {
 
 impl Run {
     pub(super) fn program_planned(&mut self, session: u32, text: &str) {
-        let Ok(program) = Program::parse(text) else { return };
         let Some(orchestrator) = self.orchestrator(session).cloned() else { return };
         let SessionKind::Sop { budget, .. } = &orchestrator.session else { return };
-        let known: Vec<&str> = orchestrator.allowed.iter().map(String::as_str).collect();
-        let unknown = program.unknown_commands(&known).into_iter().filter_map(|error| match error.problem {
-            Problem::UnknownCommand { name, .. } => Some(name),
-            _ => None,
-        });
-        let unknown = unknown.collect();
-        let before = self.carried(session);
         let Some(state) = self.sessions.get_mut(&session) else { return };
         let sop = &mut state.sop;
-        (sop.plans, sop.is_planning) = (sop.plans + 1, false);
-        sop.unknown = unknown;
-        sop.to_call.clear();
-        sop.interpreter = match sop.interpreter.take().or(before) {
-            None => Some(Interpreter::new(program, (*budget).into())),
-            Some(mut interpreter) => {
-                // Nothing runs: a program is replaced only when it has come to its end.
-                let _ = interpreter.update(program);
-                Some(interpreter)
+        match sop.interpreter.as_mut().or(sop.carried.as_deref_mut()) {
+            None => {
+                let Ok(program) = Program::parse(text) else { return };
+                sop.interpreter = Some(Interpreter::new(program, (*budget).into()));
             }
-        };
+            Some(before) => {
+                // Nothing runs: a program is replaced only when it has come to its end.
+                if let Err(NotUpdated::Wrong(_)) = before.update_to(text) {
+                    return;
+                }
+            }
+        }
+        sop.interpreter = sop.interpreter.take().or_else(|| sop.carried.take().map(|carried| *carried));
+        sop.carried = None;
+        (sop.plans, sop.is_planning) = (sop.plans + 1, false);
+        sop.known = orchestrator.allowed.iter().cloned().collect();
+        sop.to_call.clear();
         sop.pump();
     }
 
@@ -154,8 +163,8 @@ impl Run {
         }
     }
 
-    /// The program of the turn before this one, with what its commands gave.
-    pub(crate) fn carried(&self, session: u32) -> Option<Interpreter> {
+    /// The program of the turn before this one, with what its commands gave. Read once, when the session begins.
+    pub(super) fn carried(&self, session: u32) -> Option<Interpreter> {
         let conversation = self.spec.conversation.as_ref().filter(|_| session == 0)?;
         let carried = conversation.carried.as_ref()?;
         let orchestrator = self.orchestrator(session)?;

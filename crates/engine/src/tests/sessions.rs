@@ -539,6 +539,7 @@ fn the_next_turn_of_a_conversation_is_told_of_the_one_before_as_data() {
         orchestrator: "desk".into(),
         snapshot: so_far,
         carried: None,
+        spoken_as: None,
     });
     let world = World::new(next).go();
     let told = first_prompt(&world, "main");

@@ -261,6 +261,7 @@ fn a_follow_up_keeps_what_did_not_change_and_runs_the_rest() {
         orchestrator: "desk".into(),
         snapshot: String::new(),
         carried: Some(carried.clone()),
+        spoken_as: None,
     });
     let answers = ["```sop\n@a emit 1\n@b join $a y\n@c final_answer $b\n```"];
     let world = finished(next.clone(), &planned(&answers));
@@ -274,6 +275,50 @@ fn a_follow_up_keeps_what_did_not_change_and_runs_the_rest() {
 }
 
 #[test]
+fn a_follow_up_is_checked_as_a_whole_program_is() {
+    let first = finished(run_of(desk(None)), &planned(&["```sop\n@a emit 1\n@b join $a x\n```"]));
+    let mut next = run_of(desk(None));
+    next.conversation = Some(Conversation {
+        name: "c".into(),
+        orchestrator: "desk".into(),
+        snapshot: String::new(),
+        carried: first.run.carried_sop(0),
+        spoken_as: None,
+    });
+    for (plan, said) in [
+        ("@a emit 1\n@b jion $a x", "unknown command jion"),
+        ("@a emit 1\n@b join $b x", "in a cycle: b -> b"),
+        ("@a emit 1\n@b join $c x", "depends on undefined variable c"),
+        ("@a emit 1\n@a join $a x", "Variable a declared multiple times"),
+    ] {
+        let answers = [format!("```sop\n{plan}\n```"), "```sop\n@a emit 1\n@b join $a $a\n```".to_owned()];
+        let answers: Vec<&str> = answers.iter().map(String::as_str).collect();
+        let world = finished(next.clone(), &planned(&answers));
+        assert!(prompts(&world)[1].contains(said), "{}", prompts(&world)[1]);
+        assert_eq!(called(&world), ["join 1 1"]);
+        assert_eq!(values(&world)["b"], "1|1");
+    }
+    // What the turn before could call and this one cannot is not run, though it stands in the plan as it was.
+    let mut less = next.clone();
+    let mut orchestrator = desk(None);
+    orchestrator.allowed.retain(|name| name != "emit");
+    less.plan = run_of(orchestrator).plan;
+    let plan = "```sop\n@a emit 1\n@b join $a y\n```";
+    let world = finished(less, &planned(&[plan, plan, plan]));
+    assert!(why(&world).contains("unknown command emit"), "{}", why(&world));
+}
+
+#[test]
+fn a_request_that_makes_the_program_too_long_is_refused_and_says_so() {
+    let mut spec = run_of(desk(Some("@a emit $input\n@answer final_answer $a")));
+    spec.context.insert("ARGUMENTS".into(), json!("x".repeat(3 * 1024 * 1024)));
+    let world = finished(spec, &script);
+    assert_eq!(world.outcome(), Outcome::Failed);
+    assert!(why(&world).starts_with("the program cannot be run: "), "{}", why(&world));
+    assert!(why(&world).contains("bytes"), "{}", why(&world));
+}
+
+#[test]
 fn a_given_program_is_run_again_only_where_the_request_matters() {
     let program = "@fixed emit same\n@own join $input $fixed\n@answer final_answer $own";
     let first = finished(run_of(desk(Some(program))), &script);
@@ -284,6 +329,7 @@ fn a_given_program_is_run_again_only_where_the_request_matters() {
         orchestrator: "desk".into(),
         snapshot: String::new(),
         carried: first.run.carried_sop(0),
+        spoken_as: None,
     });
     let world = finished(next, &script);
     assert_eq!(called(&world), ["join tomorrow same"]);
@@ -355,7 +401,7 @@ fn a_crash_at_any_commit_loses_nothing_and_repeats_nothing_that_ended() {
 }
 
 #[test]
-fn ten_thousand_commands_are_three_events_each() {
+fn ten_thousand_commands_are_two_events_each() {
     let count = 10_000;
     let program: String = (0..count).map(|at| format!("@v{at} nothing {at}\n")).collect();
     let mut wide = desk(Some(&program));
@@ -372,6 +418,6 @@ fn ten_thousand_commands_are_three_events_each() {
     }
     assert_eq!(world.outcome(), Outcome::Complete);
     // The run, the session's start, its program and its end, the run's end.
-    assert_eq!(world.log.len(), 3 * count + 5);
+    assert_eq!(world.log.len(), 2 * count + 5);
     is_the_fold_of_its_log(&world);
 }

@@ -176,10 +176,12 @@ impl Asked {
     }
 }
 
+/// One more agent, or a skill that is called while the run goes on.
 fn is_beginning(kind: &EventKind) -> bool {
+    use EventKind as E;
     matches!(
         kind,
-        EventKind::AgentStarted { .. } | EventKind::AgentQueued { .. } | EventKind::AgentHosted { .. }
+        E::AgentStarted { .. } | E::AgentQueued { .. } | E::AgentHosted { .. } | E::SkillCalled { .. }
     )
 }
 

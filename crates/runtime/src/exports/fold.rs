@@ -180,7 +180,7 @@ impl Fold {
     }
 
     /// A call adds what its skill is made of, in the place the run gives it.
-    fn called(&mut self, node: u32, id: &str, by: &Caller, skill: &str, arguments: &[String]) {
+    fn called(&mut self, node: u32, id: &str, by: &Caller, skill: &str, arguments: &[Arc<str>]) {
         let session = match by {
             // Whoever prepares has a record of its own.
             Caller::Tool { agent, .. } => {
@@ -206,6 +206,20 @@ impl Fold {
             if let (Some(record), Some(task)) = (record, task.take().filter(|task| !task.is_empty())) {
                 self.with(record, |record| record.task = task.as_str().into());
             }
+        }
+    }
+
+    /// A called skill has started with its call: the call is its caller's to tell, the start its own.
+    fn starts(&mut self, seq: u64, node: u32, append: &mut dyn FnMut(Log, Vec<u8>)) {
+        let (clock, sentence) = (self.clock, sentence::started(1));
+        if let Some(record) = self.node_record(node) {
+            append(Log::Stream(record), lines::stream(seq, clock, &sentence));
+            self.with(record, |record| {
+                record.begin(clock);
+                record.heartbeat = Some(clock);
+                record.heard = true;
+                record.progress = cut_to(&sentence.words.en, 60).into();
+            });
         }
     }
 
@@ -390,8 +404,11 @@ impl Fold {
                     self.all_stale();
                 }
             }
-            EventKind::SkillCalled { node, id, by, skill, arguments } => {
+            EventKind::SkillCalled { node, id, by, skill, arguments, starts } => {
                 self.called(*node, id, by, skill, arguments);
+                if *starts {
+                    self.starts(event.seq, *node, append);
+                }
             }
             EventKind::NodeRestarted { node } => {
                 self.news.restarted(*node);

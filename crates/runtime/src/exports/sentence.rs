@@ -236,7 +236,7 @@ fn sentence(kind: &'static str, words: Words) -> Sentence {
     Sentence { kind, words, tool: None }
 }
 
-fn started(attempt: u32) -> Sentence {
+pub(super) fn started(attempt: u32) -> Sentence {
     let words = match attempt {
         0 | 1 => words!("started", "已启动"),
         _ => words!("started again (attempt {attempt})", "再次启动（第 {attempt} 次）"),

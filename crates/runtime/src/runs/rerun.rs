@@ -60,6 +60,11 @@ pub enum RerunError {
     NoPhases,
     /// What can be named.
     UnknownNode(Vec<String>),
+    /// It is a part of this session, which called it while it ran: no plan has it before.
+    Called {
+        node: String,
+        session: String,
+    },
 }
 
 /// Was it a task for a master, without any skill?
@@ -119,12 +124,36 @@ fn task_of(old: &RunSpec, setting: Setting) -> Task {
     }
 }
 
+/// The node that was added by a call and that a person means: by its name or the last part of it; and the node of the plan
+/// that it was a part of.
+fn called_as(from: &str, old: &RunSpec, events: &[Event]) -> Option<(String, String)> {
+    let added = events.iter().filter_map(|event| match &event.kind {
+        EventKind::SkillCalled { id, .. } => Some(id.as_str()),
+        _ => None,
+    });
+    let is_meant = |id: &&str| {
+        let inside = from.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        inside || id.rsplit_once('/').is_some_and(|(_, last)| last == from)
+    };
+    let id = added.into_iter().find(is_meant)?;
+    let holds =
+        |node: &&PlanNode| id.strip_prefix(node.id.as_str()).is_some_and(|rest| rest.starts_with('/'));
+    let session = old.plan.nodes.iter().filter(holds).max_by_key(|node| node.id.len())?;
+    let is_inside = from.strip_prefix(id).is_some_and(|rest| rest.starts_with('/'));
+    Some((if is_inside { from } else { id }.to_owned(), session.id.clone()))
+}
+
 fn take_over(again: &mut Again, old: &RunSpec, from: &str, rerun: &Rerun<'_>) -> Result<(), RerunError> {
     let spec = &mut again.spec;
     if spec.plan.nodes.is_empty() {
         return Err(RerunError::NoPhases);
     }
     let nodes = spec.plan.named(from);
+    if nodes.is_empty()
+        && let Some((node, session)) = called_as(from, old, rerun.events)
+    {
+        return Err(RerunError::Called { node, session });
+    }
     if nodes.is_empty() {
         return Err(RerunError::UnknownNode(spec.plan.names().into_iter().map(str::to_owned).collect()));
     }

@@ -2,7 +2,7 @@
 
 use super::markdown::{InCode, lines_outside_code};
 use super::report::Report;
-use super::sections::Section;
+use super::sections::{Field, Outline, Section};
 use super::{Allowed, Session};
 use crate::place::Place;
 use crate::sop::{INPUT, Program, SopError};
@@ -56,6 +56,27 @@ pub(super) fn read(
     Some(program)
 }
 
+/// A program inside of a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgramPart {
+    /// Where it stands.
+    pub place: Place,
+    /// A preparation gives it variables whose names nobody knows yet.
+    pub is_prepared: bool,
+}
+
+/// Where the program of a descriptor stands, whatever else is wrong there. `None`: there is no `## SOP` section.
+pub fn program_part(source: &str) -> Option<ProgramPart> {
+    let start = crate::frontmatter::split(source).map_or(0, |split| split.body_start);
+    let outline = Outline::read(source, start);
+    let section = outline.get(Field::Sop)?;
+    let preparation = outline.get(Field::Preparation);
+    let preparation = preparation.and_then(|it| source.get(it.body.start..it.body.end)).unwrap_or_default();
+    // Of two blocks `skill check` tells; read as one text, the fences between them are told as well.
+    let place = block(source, section).ok().flatten().unwrap_or(section.body);
+    Some(ProgramPart { place, is_prepared: !preparation.trim().is_empty() })
+}
+
 pub(super) fn tell(errors: &[SopError], report: &mut Report<'_>) {
     for error in errors {
         report.add(error.code(), Severity::Error, |path, source| error.diagnostic(path, source).field("SOP"));
@@ -64,6 +85,19 @@ pub(super) fn tell(errors: &[SopError], report: &mut Report<'_>) {
 
 /// The whole section, or what stands in its code block: the rest is then prose.
 fn program_place(source: &str, section: &Section<'_>, report: &mut Report<'_>) -> Option<Place> {
+    match block(source, section) {
+        Ok(block) => Some(block.unwrap_or(section.body)),
+        Err(second) => {
+            let message = words!("the SOP section has two code blocks", "SOP 小节中有两个代码块");
+            let hint = words!("put the program into one block", "把程序写在一个代码块里");
+            report.error(Code::F1209, second, message, hint);
+            None
+        }
+    }
+}
+
+/// What stands in the code block of a section, if it has one. The error is the line that opens a second one.
+fn block(source: &str, section: &Section<'_>) -> Result<Option<Place>, Place> {
     let body = source.get(section.body.start..section.body.end).unwrap_or_default();
     let mut at = section.body.start;
     let mut block: Option<Place> = None;
@@ -72,11 +106,7 @@ fn program_place(source: &str, section: &Section<'_>, report: &mut Report<'_>) -
         at += line.text.len();
         match line.code {
             InCode::Opens if block.is_some() => {
-                let message = words!("the SOP section has two code blocks", "SOP 小节中有两个代码块");
-                let hint = words!("put the program into one block", "把程序写在一个代码块里");
-                let place = Place::new(start, start + line.text.trim_end().len());
-                report.error(Code::F1209, place, message, hint);
-                return None;
+                return Err(Place::new(start, start + line.text.trim_end().len()));
             }
             InCode::Opens => block = Some(Place::new(at, at)),
             InCode::Inside => {
@@ -87,5 +117,5 @@ fn program_place(source: &str, section: &Section<'_>, report: &mut Report<'_>) -
             InCode::Outside | InCode::Closes => {}
         }
     }
-    Some(block.unwrap_or(section.body))
+    Ok(block)
 }

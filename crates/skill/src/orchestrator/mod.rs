@@ -15,6 +15,7 @@ mod session;
 mod tests;
 
 pub use admit::{Admitted, admit};
+pub use fixed::{ProgramPart, program_part};
 pub use lint::{CallCycle, lint, lint_text, refuse_cycle};
 pub(crate) use markdown::lines_outside_code;
 

@@ -17,13 +17,17 @@ pub type Given<'g> = &'g dyn Fn(&str) -> Option<Arc<str>>;
 
 /// The program with what is given declared in its text, so that it means the same for ever.
 pub fn with_given(text: &str, given: Given<'_>) -> Result<String, Vec<SopError>> {
-    let program = Program::parse_given(text, given)?;
+    Ok(written_with_given(text, &Program::parse_given(text, given)?))
+}
+
+/// The same, of a program that was read from this text.
+pub fn written_with_given(text: &str, program: &Program) -> String {
     let mut whole = text.to_owned();
     for declaration in program.declarations().iter().filter(|declaration| declaration.is_given()) {
         // A string never fails to be written to.
         let _ = write!(whole, "\n{declaration}");
     }
-    Ok(whole)
+    whole
 }
 
 /// Declares what is referred to, is not declared, and is given. A declaration of the program wins.
@@ -49,6 +53,8 @@ pub(super) fn declare(
                 line: 0,
                 place: Place::new(0, 0),
                 command_place: Place::new(0, 0),
+                end: 0,
+                number: 0,
                 dependencies: Vec::new(),
             });
         }

@@ -1,4 +1,5 @@
 //! What depends on what: duplicates, references to nothing, cycles, and levels. Linear in declarations and references.
+//! In a program that was just read, the number of a declaration is its place in the text.
 
 use super::error::{Problem, SopError};
 use super::given::{self, Given};
@@ -18,14 +19,16 @@ pub(super) fn check(parsed: Parsed, given: Given<'_>) -> (Program, Vec<SopError>
     let known_broken: HashSet<&str> = broken.iter().map(|name| &**name).collect();
     given::declare(&mut declarations, &mut by_name, &known_broken, given);
     let edges = edges(&declarations, &by_name, &known_broken, &mut errors);
-    let (levels, dependents, is_whole) = levels(&edges);
-    if !is_whole {
+    let dependents = dependents(&edges);
+    let (_, ordered) = levels(edges.iter().map(Vec::len).collect(), &dependents);
+    if ordered < edges.len() {
         errors.extend(cycles(&declarations, &edges));
     }
-    for (declaration, dependencies) in declarations.iter_mut().zip(edges) {
-        declaration.dependencies = dependencies;
+    for (number, (declaration, dependencies)) in declarations.iter_mut().zip(edges).enumerate() {
+        (declaration.number, declaration.dependencies) = (number, dependencies);
     }
-    (Program { declarations, by_name, dependents, levels }, errors)
+    let places = (0..declarations.len()).collect();
+    (Program { declarations, by_name, places, free: Vec::new(), dependents, text: None }, errors)
 }
 
 fn names(declarations: &[Declaration], errors: &mut Vec<SopError>) -> HashMap<Arc<str>, usize> {
@@ -93,10 +96,8 @@ fn edges(
     edges
 }
 
-/// The level and the dependents of each; `false` when some are in a cycle and have no level.
-fn levels(edges: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<usize>>, bool) {
+fn dependents(edges: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); edges.len()];
-    let mut open: Vec<usize> = edges.iter().map(Vec::len).collect();
     for (index, dependencies) in edges.iter().enumerate() {
         for &dependency in dependencies {
             if let Some(list) = dependents.get_mut(dependency) {
@@ -104,7 +105,13 @@ fn levels(edges: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<usize>>, bool) {
             }
         }
     }
-    let mut levels = vec![0; edges.len()];
+    dependents
+}
+
+/// The length of the longest way to each, by how many each waits for and who waits for it; and how many have one: those
+/// in a cycle do not.
+pub(super) fn levels(mut open: Vec<usize>, dependents: &[Vec<usize>]) -> (Vec<usize>, usize) {
+    let mut levels = vec![0; open.len()];
     let mut queue: Vec<usize> =
         open.iter().enumerate().filter(|(_, open)| **open == 0).map(|(index, _)| index).collect();
     let mut done = 0;
@@ -121,7 +128,7 @@ fn levels(edges: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<usize>>, bool) {
             }
         }
     }
-    (levels, dependents, done == edges.len())
+    (levels, done)
 }
 
 /// One cycle of every group of declarations that all depend on each other.

@@ -10,23 +10,49 @@ use super::commands::{CANNOT_COMPLETE, FINAL_ANSWER, is_built_in};
 use super::program::{Argument, Declaration, Program};
 use super::value::{Outcome, Undefined, Value};
 use crate::limits::SOP_TEXT_BYTES;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A program on its way.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Interpreter {
     pub(super) program: Program,
     budget: Budget,
     used: Used,
+    /// By the number of the declaration, as what follows.
     pub(super) states: Vec<State>,
-    /// For each declaration, how many of its dependencies are not settled.
-    open: Vec<usize>,
+    /// How many of its dependencies are not settled.
+    pub(super) open: Vec<usize>,
     /// The next level, in no order.
-    next: Vec<usize>,
+    pub(super) next: Vec<usize>,
     pub(super) running: usize,
+    /// How many have what their commands gave.
+    pub(super) gave: usize,
     /// Bytes of text made by commands of the language.
-    joined: usize,
-    halted: Option<Halt>,
+    pub(super) joined: usize,
+    pub(super) halted: Option<Halt>,
+}
+
+/// The same program as far on its way, whatever the numbers of its declarations.
+impl PartialEq for Interpreter {
+    fn eq(&self, other: &Self) -> bool {
+        let states = |of: &Self, other: &Self| {
+            let both = of.program.declarations.iter().zip(&other.program.declarations);
+            both.into_iter().all(|(a, b)| {
+                of.states.get(a.number) == other.states.get(b.number)
+                    && of.open.get(a.number) == other.open.get(b.number)
+            })
+        };
+        let next = |of: &Self| {
+            let places = of.next.iter().filter_map(|number| of.program.places.get(*number).copied());
+            places.collect::<BTreeSet<usize>>()
+        };
+        self.program == other.program
+            && (self.budget, &self.used, &self.halted) == (other.budget, &other.used, &other.halted)
+            && (self.running, self.gave, self.joined) == (other.running, other.gave, other.joined)
+            && next(self) == next(other)
+            && states(self, other)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +61,12 @@ pub(super) enum State {
     Ready,
     Running,
     Settled(Value),
+}
+
+impl State {
+    fn is_of_command(&self) -> bool {
+        matches!(self, Self::Settled(value) if value.is_of_command())
+    }
 }
 
 /// A command to run.
@@ -82,7 +114,7 @@ impl Interpreter {
 
     /// A program of which some variables already have what their commands gave: those commands do not run again.
     pub fn resume(program: Program, budget: Budget, mut value: impl FnMut(&str) -> Option<Value>) -> Self {
-        let known = program.declarations.iter().map(|declaration| value(&declaration.name)).collect();
+        let known = program.by_number().map(|found| found.and_then(|it| value(&it.name))).collect();
         let mut interpreter = Self {
             program: Program::default(),
             budget,
@@ -91,6 +123,7 @@ impl Interpreter {
             open: Vec::new(),
             next: Vec::new(),
             running: 0,
+            gave: 0,
             joined: 0,
             halted: None,
         };
@@ -98,27 +131,32 @@ impl Interpreter {
         interpreter
     }
 
-    /// Sets out with a program and the values that are known, in its order.
+    /// Sets out with a program and the values that are known, by number.
     pub(super) fn take_up(&mut self, program: Program, known: Vec<Option<Value>>) {
         self.states = known
             .into_iter()
             .map(|value| value.filter(Value::is_of_command).map_or(State::Waiting, State::Settled))
             .collect();
+        self.gave = self.states.iter().filter(|state| matches!(state, State::Settled(_))).count();
         let is_open = |at: &&usize| !matches!(self.states.get(**at), Some(State::Settled(_)));
         self.open = program
-            .declarations
-            .iter()
-            .map(|declaration| declaration.dependencies.iter().filter(is_open).count())
+            .by_number()
+            .map(|found| found.map_or(0, |it| it.dependencies.iter().filter(is_open).count()))
             .collect();
         self.program = program;
         self.next.clear();
         self.joined = 0;
         self.halted = None;
-        let free: Vec<usize> = (0..self.states.len())
-            .filter(|at| {
-                matches!(self.states.get(*at), Some(State::Waiting)) && self.open.get(*at) == Some(&0)
-            })
-            .collect();
+        let is_free = |at: &usize| {
+            matches!(self.states.get(*at), Some(State::Waiting)) && self.open.get(*at) == Some(&0)
+        };
+        let numbers = self.program.declarations.iter().map(|declaration| declaration.number);
+        let free: Vec<usize> = numbers.filter(is_free).collect();
+        self.set_out(free);
+    }
+
+    /// What waits for nothing is next, or never will be.
+    pub(super) fn set_out(&mut self, free: Vec<usize>) {
         let mut settled = Vec::new();
         for index in free {
             self.decide(index, &mut settled);
@@ -202,8 +240,8 @@ impl Interpreter {
 
     /// Names of the variables whose commands run, in the order of the program.
     pub fn running(&self) -> impl Iterator<Item = &Arc<str>> {
-        let states = self.states.iter().zip(&self.program.declarations);
-        states.filter(|(state, _)| matches!(state, State::Running)).map(|(_, declaration)| &declaration.name)
+        let running = self.in_order().filter(|(state, _)| matches!(state, State::Running));
+        running.map(|(_, declaration)| &declaration.name)
     }
 
     pub fn value(&self, name: &str) -> Option<Value> {
@@ -212,14 +250,13 @@ impl Interpreter {
 
     /// Every variable with its value, in the order of the program.
     pub fn values(&self) -> impl Iterator<Item = (&Arc<str>, Value)> {
-        let declarations = self.program.declarations.iter().enumerate();
-        declarations.map(|(at, declaration)| (&declaration.name, self.value_at(at)))
+        let declarations = self.program.declarations.iter();
+        declarations.map(|declaration| (&declaration.name, self.value_at(declaration.number)))
     }
 
     /// The variables whose own command failed, in the order of the program.
     pub fn failed(&self) -> impl Iterator<Item = (&Arc<str>, &Value)> {
-        let states = self.states.iter().zip(&self.program.declarations);
-        states.filter_map(|(state, declaration)| match state {
+        self.in_order().filter_map(|(state, declaration)| match state {
             State::Settled(value) if value.is_failed() => Some((&declaration.name, value)),
             _ => None,
         })
@@ -228,8 +265,7 @@ impl Interpreter {
     /// The last `final_answer` that has a value, else the last `cannot_complete` that was reached.
     pub fn answer(&self) -> Option<Answer> {
         let of = |command: &'static str| {
-            let states = self.states.iter().zip(&self.program.declarations).rev();
-            states.filter(move |(_, declaration)| &*declaration.command == command)
+            self.in_order().rev().filter(move |(_, declaration)| &*declaration.command == command)
         };
         let last = of(FINAL_ANSWER).find_map(|(state, declaration)| match state {
             State::Settled(Value::Success(text)) => {
@@ -260,12 +296,20 @@ impl Interpreter {
         }
     }
 
-    fn name(&self, index: usize) -> Option<&Arc<str>> {
+    /// Every declaration with its state, in the order of the program.
+    fn in_order(&self) -> impl DoubleEndedIterator<Item = (&State, &Declaration)> {
+        let declarations = self.program.declarations.iter();
+        declarations.filter_map(|declaration| Some((self.states.get(declaration.number)?, declaration)))
+    }
+
+    pub(super) fn name(&self, index: usize) -> Option<&Arc<str>> {
         self.program.at(index).map(|declaration| &declaration.name)
     }
 
-    fn set(&mut self, index: usize, state: State) {
+    pub(super) fn set(&mut self, index: usize, state: State) {
         if let Some(slot) = self.states.get_mut(index) {
+            self.gave -= usize::from(slot.is_of_command());
+            self.gave += usize::from(state.is_of_command());
             *slot = state;
         }
     }

@@ -7,6 +7,7 @@
 
 mod budget;
 mod commands;
+mod edit;
 mod error;
 mod extract;
 mod given;
@@ -25,11 +26,12 @@ mod value;
 
 pub use budget::{Budget, Halt};
 pub use commands::{ASSIGN, BUILT_IN, CANNOT_COMPLETE, FINAL_ANSWER};
+pub use edit::Edit;
 pub use error::{Problem, SopError};
 pub use extract::{NoProgram, program_in};
-pub use given::{Given, INPUT, with_given};
+pub use given::{Given, INPUT, with_given, written_with_given};
 pub use interpreter::{Answer, Command, Interpreter, NotRunning};
 pub use planning::{Brief, Failure, Request, repair_prompt, request_prompt, retry_prompt, system_prompt};
 pub use program::{Argument, Declaration, Program};
-pub use update::{Busy, Change};
+pub use update::{Busy, Change, NotUpdated};
 pub use value::{Outcome, Undefined, Value};

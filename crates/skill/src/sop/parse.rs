@@ -4,7 +4,7 @@
 
 use super::commands::ASSIGN;
 use super::error::{Problem, SopError};
-use super::lines::{Line, lines};
+use super::lines::{Line, Lines};
 use super::program::{Argument, Declaration};
 use super::token::tokens;
 use crate::limits::SOP_PROGRAM_BYTES;
@@ -27,31 +27,59 @@ pub(super) fn parse(file: &str, part: Place) -> Parsed {
         let error = SopError { line: 1, place: Place::new(part.start, part.start), problem };
         return Parsed { errors: vec![error], ..Parsed::default() };
     }
-    let mark = crate::frontmatter::BYTE_ORDER_MARK;
-    let skipped = if part.start == 0 && file.starts_with(mark) { mark.len_utf8() } else { 0 };
-    let lines = lines(file, Place::new(part.start + skipped, part.end));
-    let mut reader = Reader { lines: &lines, parsed: Parsed::default() };
-    reader.read();
+    let start = if part.start == 0 { body(file) } else { part.start };
+    let mut reader =
+        Reader { lines: Lines::of(file, Place::new(start, part.end)), parsed: Parsed::default() };
+    reader.read(|_| false);
     reader.parsed
 }
 
-struct Reader<'l, 't> {
-    lines: &'l [Line<'t>],
+/// Reads a text from the start of a line on, where a declaration has ended, until another one ends at a byte that
+/// `is_known`. What is read does not depend on what stands before.
+pub(super) fn parse_from(text: &str, start: usize, line: u32, is_known: impl FnMut(usize) -> bool) -> Parsed {
+    let part = Place::new(start, text.len());
+    let mut reader = Reader { lines: Lines::from(text, part, line), parsed: Parsed::default() };
+    reader.read(is_known);
+    reader.parsed
+}
+
+/// Where the first line of a text starts.
+pub(super) fn body(text: &str) -> usize {
+    let mark = crate::frontmatter::BYTE_ORDER_MARK;
+    if text.starts_with(mark) { mark.len_utf8() } else { 0 }
+}
+
+/// Behind the last line.
+const BEHIND: usize = usize::MAX;
+
+struct Reader<'t> {
+    lines: Lines<'t>,
     parsed: Parsed,
 }
 
-impl<'t> Reader<'_, 't> {
-    fn read(&mut self) {
+impl<'t> Reader<'t> {
+    /// `is_end` is asked for every byte behind which it could begin anew: at first, and behind each declaration.
+    fn read(&mut self, mut is_end: impl FnMut(usize) -> bool) {
         let mut at = 0;
         // Where the comment lines start that end directly above this line.
         let mut comments = 0;
         let mut is_told = false;
+        if is_end(self.lines.start_of(0)) {
+            return;
+        }
         while let Some(line) = self.lines.get(at) {
             if line.is_declaration() {
                 let description = self.description(comments, at);
                 at = self.declaration(at, description);
                 comments = at;
                 is_told = false;
+                let end = self.lines.start_of(at);
+                if let Some(last) = self.parsed.declarations.last_mut() {
+                    last.end = end;
+                }
+                if is_end(end) {
+                    return;
+                }
                 continue;
             }
             at += 1;
@@ -68,7 +96,7 @@ impl<'t> Reader<'_, 't> {
     }
 
     fn description(&self, from: usize, to: usize) -> Option<Arc<str>> {
-        let lines = self.lines.get(from..to).filter(|lines| !lines.is_empty())?;
+        let lines = Some(self.lines.seen(from, to)).filter(|lines| !lines.is_empty())?;
         let texts: Vec<&str> =
             lines.iter().map(|line| line.text.trim_start().trim_start_matches('#').trim()).collect();
         Some(texts.join("\n").into())
@@ -76,23 +104,22 @@ impl<'t> Reader<'_, 't> {
 
     /// Reads the declaration at a line and what continues it. Gives the line behind.
     fn declaration(&mut self, at: usize, description: Option<Arc<str>>) -> usize {
-        let Some(line) = self.lines.get(at).copied() else { return at + 1 };
+        let Some(line) = self.lines.get(at) else { return at + 1 };
         let Some(head) = self.head(line, description) else { return self.next_declaration(at + 1) };
         let mut declaration = head;
         let takes_here_doc = &*declaration.command == ASSIGN && declaration.arguments.is_empty();
         if takes_here_doc && let Some((begin, tag)) = self.here_doc(at + 1) {
-            let end = format!("--end-{tag}--");
-            let rest = self.lines.get(begin + 1..).unwrap_or_default();
-            let Some(len) = rest.iter().position(|line| line.text.trim() == end) else {
+            let closing = format!("--end-{tag}--");
+            let Some(end) = self.find(begin + 1, |line| line.text.trim() == closing) else {
                 if let Some(line) = self.lines.get(begin) {
                     self.error(line.number, line.place(), Problem::HereDocNotClosed { tag: tag.into() });
                 }
                 self.parsed.declarations.push(declaration);
-                return self.lines.len();
+                return BEHIND;
             };
-            declaration.arguments.push(Argument::Literal(self.text(begin + 1, begin + 1 + len)));
+            declaration.arguments.push(Argument::Literal(self.text(begin + 1, end)));
             self.parsed.declarations.push(declaration);
-            return begin + len + 2;
+            return end + 1;
         }
         let (from, to) = self.continuation(at + 1);
         if from < to {
@@ -139,48 +166,63 @@ impl<'t> Reader<'_, 't> {
             line: line.number,
             place: line.place(),
             command_place: Place::new(rest_start + command.range.start, rest_start + command.range.end),
-            command: command.text.into(),
+            command: self.command(&command.text),
+            end: line.start,
+            number: 0,
             dependencies: Vec::new(),
         })
     }
 
+    /// Commands often repeat: the same one as before is shared.
+    fn command(&self, text: &str) -> Arc<str> {
+        let last = self.parsed.declarations.last().map(|last| &last.command);
+        last.filter(|last| ***last == *text).map_or_else(|| text.into(), Arc::clone)
+    }
+
     /// The first line that says something, if it opens a here-doc, and its tag.
-    fn here_doc(&self, from: usize) -> Option<(usize, &'t str)> {
-        let rest = self.lines.get(from..)?;
-        let len = rest.iter().position(|line| !line.is_blank())?;
-        let tag = rest.get(len)?.text.trim().strip_prefix("--begin-")?.strip_suffix("--")?;
+    fn here_doc(&mut self, from: usize) -> Option<(usize, &'t str)> {
+        let at = self.find(from, |line| !line.is_blank())?;
+        let tag = self.lines.get(at)?.text.trim().strip_prefix("--begin-")?.strip_suffix("--")?;
         let is_tag = !tag.is_empty() && !tag.contains(char::is_whitespace);
-        is_tag.then_some((from + len, tag))
+        is_tag.then_some((at, tag))
+    }
+
+    /// The first line from here on that is meant.
+    fn find(&mut self, from: usize, is_meant: impl Fn(&Line<'t>) -> bool) -> Option<usize> {
+        let mut at = from;
+        while let Some(line) = self.lines.get(at) {
+            if is_meant(&line) {
+                return Some(at);
+            }
+            at += 1;
+        }
+        None
     }
 
     /// The lines of the extra argument. Comments and blank lines at its end are not part of it, so that what stands
     /// above the next declaration describes that one; between lines of text both are text. Without text, an empty range at
     /// `from`.
-    fn continuation(&self, from: usize) -> (usize, usize) {
-        let mut to = from;
+    fn continuation(&mut self, from: usize) -> (usize, usize) {
+        let (mut at, mut to) = (from, from);
         let mut first = None;
-        for (at, line) in self.lines.iter().enumerate().skip(from) {
-            if line.is_declaration() {
-                break;
-            }
+        while let Some(line) = self.lines.get(at).filter(|line| !line.is_declaration()) {
             if !line.is_blank() {
                 first = first.or(Some(at));
                 if !line.is_comment() {
                     to = at + 1;
                 }
             }
+            at += 1;
         }
         if to == from { (from, from) } else { (first.unwrap_or(from), to) }
     }
 
-    fn next_declaration(&self, from: usize) -> usize {
-        let rest = self.lines.get(from..).unwrap_or_default();
-        from + rest.iter().position(Line::is_declaration).unwrap_or(rest.len())
+    fn next_declaration(&mut self, from: usize) -> usize {
+        self.find(from, Line::is_declaration).unwrap_or(BEHIND)
     }
 
     fn text(&self, from: usize, to: usize) -> Arc<str> {
-        let lines = self.lines.get(from..to).unwrap_or_default();
-        let texts: Vec<&str> = lines.iter().map(|line| line.text).collect();
+        let texts: Vec<&str> = self.lines.seen(from, to).iter().map(|line| line.text).collect();
         texts.join("\n").into()
     }
 

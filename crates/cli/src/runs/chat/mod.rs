@@ -31,7 +31,7 @@ pub struct ChatArgs {
     /// What to say; `-` reads it from the standard input. Without it, each line that is typed or piped in is said
     message: Vec<String>,
     /// Name of the conversation: each has a memory of its own
-    #[arg(long, value_name = "NAME", default_value = "default")]
+    #[arg(long, value_name = "NAME", default_value = "default", add = ArgValueCandidates::new(crate::complete::conversations))]
     session: String,
     /// List the conversations of this project, and which of them wait for you
     #[arg(long, conflicts_with_all = ["skill", "message"])]
@@ -169,7 +169,8 @@ impl<'a> Chat<'a> {
         let known = known.map(|spec| spec.model.as_str());
         let typed = self.args.how.model.as_deref().or(known);
         let (model, lacking) = model_if_any(model_of_run(typed, &models, app), typed)?;
-        let asked = Asked { how: &self.args.how, view: &self.args.view, selection: &self.args.selection };
+        let view = self.view(before.as_ref(), app);
+        let asked = Asked { how: &self.args.how, view: &view, selection: &self.args.selection };
         let mut started = asked.started(message.to_owned(), app)?;
         started.rates = models.rate(&model).map(|rate| (model.clone(), rate)).into_iter().collect();
         (started.model, started.installed) = (model, self.installed.clone());
@@ -178,6 +179,7 @@ impl<'a> Chat<'a> {
             orchestrator: name,
             snapshot: before.as_ref().map(Run::conversation_so_far).unwrap_or_default(),
             carried: before.as_ref().and_then(|run| run.carried_sop(0)),
+            spoken_as: view.spoken_as(app),
         });
         let (spec, warnings) =
             plan_run(&self.skill, &started).map_err(|error| start_error(&error, &self.skill))?;
@@ -196,6 +198,22 @@ impl<'a> Chat<'a> {
         let store = store(app)?;
         let open = move |watcher| Session::create_in(store, spec, world, watcher, Some(&turn));
         follow(app, &self.watching(), open, |run, left, app| self.conclude(run, left, app))
+    }
+
+    /// For whom the request is made: as was typed, else as in the request before.
+    fn view(&self, before: Option<&Run>, app: &mut App) -> AgentView {
+        let known = before.and_then(|run| run.spec.conversation.as_ref()?.spoken_as.clone());
+        match known.filter(|_| !self.args.view.is_given()) {
+            None => self.args.view.clone(),
+            Some(known) => {
+                let agent = fugato_model::escape_for_terminal(&known.agent).into_owned();
+                app.out.note(&say!(
+                    "as `{agent}`, as before (another: --as AGENT --profile FILE)",
+                    "身份仍为 `{agent}`（更换：--as 代理 --profile 文件）"
+                ));
+                known.into()
+            }
+        }
     }
 
     fn answer(&self, message: &str, reader: Reader, row: &RunRow, app: &mut App) -> Outcome {

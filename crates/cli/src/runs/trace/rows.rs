@@ -77,12 +77,12 @@ impl Tracer {
 
     fn happened(&mut self, kind: &EventKind, before: i64, run: &Run) {
         let now = self.clock;
+        if let Some((node, attempt)) = kind.starts() {
+            let id = run.plan_node(node).map(|plan| plan.id.clone()).unwrap_or_default();
+            self.open.insert(node, self.trace.bars.len());
+            self.trace.bars.push(Bar { id, start: now, attempt, ..Bar::default() });
+        }
         match kind {
-            EventKind::NodeStarted { node, attempt, .. } => {
-                let id = run.plan_node(*node).map(|plan| plan.id.clone()).unwrap_or_default();
-                self.open.insert(*node, self.trace.bars.len());
-                self.trace.bars.push(Bar { id, start: now, attempt: *attempt, ..Bar::default() });
-            }
             EventKind::NodeCompleted { node, .. } => self.end(*node, State::Done),
             EventKind::NodeFailed { node, then, .. } => {
                 let state = match then {
@@ -138,7 +138,7 @@ impl Tracer {
                 self.call((*agent, *step, Some(*index)), StepKind::Tool, call.name.clone());
             }
             EventKind::SkillCalled { by: Caller::Tool { agent, step, index }, skill, .. } => {
-                self.call((*agent, *step, Some(*index)), StepKind::Tool, skill.clone());
+                self.call((*agent, *step, Some(*index)), StepKind::Tool, skill.to_string());
             }
             EventKind::ToolCompleted { agent, step, index, is_error, .. } => {
                 self.called((*agent, *step, Some(*index)), *is_error);

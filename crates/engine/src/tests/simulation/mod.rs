@@ -241,8 +241,9 @@ fn every_simulated_run_keeps_its_promises_and_comes_to_an_end() {
                 EventKind::AgentStarted { delegated: Some(_), .. } => started += 1,
                 EventKind::AgentContinued { delegated: Some(_), .. } => continued += 1,
                 EventKind::ProgramPlanned { .. } => programs += 1,
-                EventKind::SkillCalled { node, by, .. } => {
+                EventKind::SkillCalled { node, by, starts, .. } => {
                     called += 1;
+                    inside += u32::from(*starts);
                     commands += u32::from(matches!(by, Caller::Command { .. }));
                     nested += u32::from(machine.run.callers(*node).nth(1).is_some());
                 }

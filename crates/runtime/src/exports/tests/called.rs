@@ -45,7 +45,8 @@ fn called(node: u32, id: &str, index: u32, skill: &str) -> EventKind {
         id: id.into(),
         by,
         skill: skill.into(),
-        arguments: vec!["the week".into()],
+        arguments: ["the week".into()].into(),
+        starts: false,
     }
 }
 

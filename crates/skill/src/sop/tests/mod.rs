@@ -72,3 +72,31 @@ pub(super) fn errors(text: &str) -> Vec<String> {
 pub(super) fn value(interpreter: &Interpreter, name: &str) -> String {
     interpreter.value(name).unwrap().to_string()
 }
+
+/// Edited or read whole: the same declarations in the same places, with the same references.
+pub(super) fn assert_same_places(edited: &Program, whole: &Program) {
+    assert_eq!(edited.len(), whole.len());
+    for (a, b) in edited.declarations().iter().zip(whole.declarations()) {
+        assert!(a.says_same(b), "{a:?} {b:?}");
+        assert_eq!(
+            (a.line, a.place, a.command_place, a.end),
+            (b.line, b.place, b.command_place, b.end),
+            "{a:?}"
+        );
+        assert!(edited.dependencies(a).eq(whole.dependencies(b)), "{a:?} {b:?}");
+        let dependents = |program: &Program, number: usize| {
+            let names = program.dependents_of(number).iter().map(|to| program.at(*to).unwrap().name.clone());
+            names.collect::<std::collections::BTreeSet<_>>()
+        };
+        assert_eq!(dependents(edited, a.number), dependents(whole, b.number), "{a:?}");
+        assert_eq!(edited.get(&a.name).map(|found| found.number), Some(a.number));
+        assert_eq!(edited.dependents_of(a.number).len(), whole.dependents_of(b.number).len());
+    }
+    assert_eq!(edited.by_name.len(), whole.by_name.len());
+    let used: std::collections::BTreeSet<usize> = edited.declarations().iter().map(|it| it.number).collect();
+    assert_eq!(used.len() + edited.free.len(), edited.places.len());
+    assert!(
+        edited.free.iter().all(|number| !used.contains(number) && edited.dependents_of(*number).is_empty())
+    );
+    assert_eq!(edited.text, whole.text);
+}

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::fixture::{cases, one_in};
+use crate::sop::NotUpdated;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -228,6 +229,7 @@ proptest! {
         other in declarations(),
         taken in prop::collection::btree_set(0usize..12, 0..12),
         keys in (order(), order()),
+        in_order in any::<bool>(),
     ) {
         // A new program that has some declarations of the old one and some others.
         let mut new: BTreeMap<usize, Random> = other;
@@ -241,16 +243,23 @@ proptest! {
         let mut interpreter = Interpreter::new(Program::parse(&text(&old, &keys.0)).unwrap(), free());
         run_in_any_order(&mut interpreter, &[1]);
         let before = values(&interpreter);
-        let change = interpreter.update(Program::parse(&text(&new, &keys.1)).unwrap()).unwrap();
+        let new_text = text(&new, if in_order { &keys.0 } else { &keys.1 });
+        let mut whole = interpreter.clone();
+        let change = interpreter.update_to(&new_text).unwrap();
+        prop_assert_eq!(&change, &whole.update(Program::parse(&new_text).unwrap()).unwrap());
+        prop_assert!(interpreter == whole);
+        assert_same_places(interpreter.program(), whole.program());
         let ran: BTreeSet<String> = run_in_any_order(&mut interpreter, &[0]).into_iter().flatten().collect();
         prop_assert_eq!(values(&interpreter), model(&new));
         let after = values(&interpreter);
         let same = same_in_both(&old, &new);
         prop_assert!(ran.is_disjoint(&same), "{:?} {:?}", ran, same);
-        for kept in &change.kept {
-            prop_assert!(same.contains(&**kept));
-            prop_assert_eq!(before.get(&**kept), after.get(&**kept));
+        for stays in &same {
+            prop_assert_eq!(before.get(stays), after.get(stays));
         }
+        let to_run: BTreeSet<String> = change.to_run.iter().map(ToString::to_string).collect();
+        let others = new.keys().map(|key| name(*key)).filter(|name| !same.contains(name));
+        prop_assert_eq!(to_run, others.collect::<BTreeSet<_>>());
         let mut scratch = Interpreter::new(Program::parse(&text(&new, &keys.0)).unwrap(), free());
         let all: BTreeSet<String> = run_in_any_order(&mut scratch, &[0]).into_iter().flatten().collect();
         prop_assert_eq!(ran, all.difference(&same).cloned().collect::<BTreeSet<_>>());
@@ -259,7 +268,65 @@ proptest! {
             change.dropped.iter().map(ToString::to_string).collect::<BTreeSet<_>>(),
             gone.collect::<BTreeSet<_>>()
         );
-        prop_assert_eq!(change.kept.len() + change.to_run.len(), new.len());
+    }
+}
+
+/// A piece of a program's text: whole declarations, halves of them, and everything that stands between.
+fn piece() -> impl Strategy<Value = String> {
+    prop_oneof![
+        6 => (0usize..6, prop::sample::select(COMMANDS.to_vec()), prop::collection::vec(0usize..8, 0..3)).prop_map(
+            |(own, command, others)| {
+                let others = others.iter().map(|to| if *to < 6 { format!(" $v{to}") } else { format!(" w{to}") });
+                format!("@v{own} {command}{}\n", others.collect::<String>())
+            }
+        ),
+        1 => Just("# said\n".to_owned()),
+        1 => Just("\n".to_owned()),
+        1 => Just("more text\r\n".to_owned()),
+        1 => Just("@v6 assign\n\n--begin-x--\n@v7 emit\n--end-x--\n".to_owned()),
+        1 => "(@|\\$|#|\"|--begin-x--|--end-x--|é|\n|assign| |v[0-7]|\u{feff}){1,4}",
+    ]
+}
+
+fn any_program() -> impl Strategy<Value = Vec<String>> {
+    prop::collection::vec(piece(), 0..10)
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn a_text_that_is_edited_again_and_again_is_what_it_is_when_read_whole(
+        first in any_program(),
+        edits in prop::collection::vec((0.0f64..1.0, 0.0f64..1.0, any_program(), any::<bool>()), 1..8),
+    ) {
+        let mut text: String = first.concat();
+        let mut interpreter = Interpreter::new(Program::parse(&text).unwrap_or_default(), free());
+        for (from, len, new, runs) in edits {
+            // Some edits cut lines and characters in half.
+            let mut bounds: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+            if runs {
+                bounds.retain(|at| *at == 0 || text.get(..*at).is_some_and(|it| it.ends_with('\n')));
+            }
+            let from = ((bounds.len() - 1) as f64 * from) as usize;
+            let to = from + ((bounds.len() - 1 - from) as f64 * len * len) as usize;
+            let mut edited = text.clone();
+            edited.replace_range(bounds[from]..bounds[to], &new.concat());
+            let mut whole = interpreter.clone();
+            let expected = Program::parse(&edited).map_err(NotUpdated::Wrong).map(|program| whole.update(program).unwrap());
+            prop_assert_eq!(interpreter.update_to(&edited), expected.clone());
+            prop_assert!(interpreter == whole);
+            if expected.is_ok() {
+                assert_same_places(interpreter.program(), whole.program());
+                prop_assert_eq!(&Program::parse(&edited).unwrap(), interpreter.program());
+                text = edited;
+            }
+            if runs {
+                prop_assert_eq!(run_in_any_order(&mut interpreter, &[1]), run_in_any_order(&mut whole, &[0, 2]));
+                prop_assert!(interpreter == whole);
+                prop_assert_eq!(values(&interpreter), values(&whole));
+            }
+        }
     }
 }
 
