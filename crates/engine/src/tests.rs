@@ -663,8 +663,14 @@ mod preparation;
 mod sessions;
 mod sub_skills;
 
+/// How many cases a property runs: as many times more than usual as `FUGATO_CASES` is of 2,000.
+pub(crate) fn cases(usual: u32) -> u32 {
+    let wanted = std::env::var("FUGATO_CASES").ok().and_then(|text| text.parse::<u32>().ok());
+    (usual.saturating_mul(wanted.unwrap_or(2_000)) / 2_000).max(1)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(200), ..ProptestConfig::default() })]
 
     #[test]
     fn replay_gives_the_live_state(nodes in plans(), picks in prop::collection::vec(0usize..8, 40), seed in any::<u64>()) {
