@@ -35,7 +35,7 @@ const KINDS: [&[&str]; 5] = [
     &["content.xml", "meta.xml", "META-INF/manifest.xml"],
 ];
 
-/// The first byte chooses the kind and what is wanted; the rest are the parts, with a zero byte between them.
+// The first byte chooses the kind and what is wanted; the rest are the parts, with a zero byte between them.
 fuzz_target!(|bytes: &[u8]| {
     let Some((choice, rest)) = bytes.split_first() else { return };
     let kind = usize::from(choice & 7) % KINDS.len();
