@@ -218,7 +218,8 @@ mod tests {
             .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
             .collect();
         let mut known = fuzz::TARGETS.map(str::to_owned).to_vec();
-        (found.sort(), known.sort());
+        found.sort();
+        known.sort();
         assert_eq!(found, known);
         for name in known {
             assert!(manifest.contains(&format!("name = \"{name}\"\n")), "{name} is not in the manifest");

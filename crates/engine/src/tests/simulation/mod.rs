@@ -103,6 +103,10 @@ impl Machine {
                 }
             }
         }
+        // A session answers for nothing at once and keeps no hold of it, so nobody tells it to stop: what nobody wants any
+        // more comes late.
+        let run = &self.run;
+        self.under_way.retain(|key, effect| *effect != Effect::Noop || run.effect(*key).is_some());
     }
 
     /// Something happens: outcomes, people, late outcomes, death.
