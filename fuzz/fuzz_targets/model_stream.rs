@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 
 const APIS: [Api; 5] = [Api::Anthropic, Api::Responses, Api::Chat, Api::Gemini, Api::Ollama];
 
-/// The first byte chooses the provider, the second where the network cuts; the rest is the body.
+// The first byte chooses the provider, the second where the network cuts; the rest is the body.
 fuzz_target!(|bytes: &[u8]| {
     let [choice, cut, body @ ..] = bytes else { return };
     let api = APIS[usize::from(*choice) % APIS.len()];

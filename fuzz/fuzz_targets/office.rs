@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use std::io::Cursor;
 use std::time::Duration;
 
-/// The first byte chooses the name and what is wanted; the rest is the file.
+// The first byte chooses the name and what is wanted; the rest is the file.
 fuzz_target!(|bytes: &[u8]| {
     let Some((choice, file)) = bytes.split_first() else { return };
     let never = || false;

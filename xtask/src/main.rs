@@ -21,8 +21,9 @@ cargo xtask TASK
   hosts                      installs Claude Code and Codex for the tests and says where they are
   bench [--only NAME] [--json FILE]
                              speed and memory, with the ratio to bare programs
-  soak                       the property tests again, with many more cases
-  fuzz [NAME] [--seconds N]  coverage-guided fuzzing (without a name: every target in turn)
+  soak [PART…] [--share 1/N] the tests that have a size, with the sizes that are promised (without a part: all of them)
+  fuzz [NAME…] [--seconds N] [--runs N]
+                             coverage-guided fuzzing (without a name: every target in turn)
   generate [--check]         everything that is derived: CLI reference, schemas, error index
 ";
 
@@ -34,7 +35,7 @@ fn main() -> ExitCode {
         ["local-model"] => local_model::run(),
         ["hosts"] => hosts::run(),
         ["bench", rest @ ..] => bench::run(rest),
-        ["soak"] => soak::run(),
+        ["soak", rest @ ..] => soak::run(rest),
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["generate"] => generate::run(generate::Mode::Write),
         ["generate", "--check"] => generate::run(generate::Mode::Check),

@@ -139,7 +139,7 @@ impl AgentState {
 
     /// Steps of the present task.
     pub fn steps_of_task(&self) -> u32 {
-        self.step - self.task_began_at
+        self.step.saturating_sub(self.task_began_at)
     }
 
     /// The last text it wrote: what is left when a limit ends it.
@@ -177,7 +177,7 @@ impl AgentState {
     /// A person does its work: one step, one answer.
     pub(crate) fn ask_a_person(&mut self) {
         self.take_inbox();
-        self.step += 1;
+        self.step = self.step.saturating_add(1);
         let slot = Slot { call: String::new(), waits_for: WaitsFor::Person, result: None };
         self.turn = Turn::Acting { calls: vec![slot] };
     }

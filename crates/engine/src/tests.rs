@@ -663,8 +663,59 @@ mod preparation;
 mod sessions;
 mod sub_skills;
 
+/// A log can be damaged so that it still reads; then it is told as it is, and nothing wraps around to the beginning.
+#[test]
+fn numbers_at_their_end_in_a_log_stay_there() {
+    let mut world = World::new(spec(vec![
+        node("a", &[], agent("x", ""), None),
+        node("b", &[], script(EffectClass::Read), None),
+    ]))
+    .go();
+    for kind in [
+        EventKind::ModelRequested {
+            agent: 0,
+            step: u32::MAX,
+            purpose: Purpose::default(),
+            reserve: Reserve::default(),
+            max_tokens: None,
+        },
+        EventKind::NodeStarted { node: 1, attempt: u32::MAX, arguments: None },
+        EventKind::DirectiveRecorded {
+            generation: u64::MAX,
+            verb: Verb::Pause,
+            target: Target::All,
+            text: None,
+        },
+    ] {
+        world.run.apply(&Event { v: 1, seq: u64::MAX, at: i64::MAX, by: By::User, kind });
+    }
+    let answered = Answer {
+        message: Message { role: Role::Assistant, parts: Vec::new() },
+        stop: StopReason::EndTurn,
+        usage: Usage::default(),
+    };
+    let _ = world.run.clone().decide(Input::Recover { epoch: 2 }, i64::MAX);
+    for (key, _) in world.wanted() {
+        for completion in [
+            Completion::Answered { answer: Box::new(answered.clone()), micro_usd: None },
+            Completion::ModelFailed { fault: ModelFault::Malformed, message: String::new() },
+            Completion::Script { stdout: String::new() },
+        ] {
+            let mut run = world.run.clone();
+            let _ = run.decide(Input::Completed { key, completion }, i64::MAX);
+            assert_eq!((run.seq, run.generation), (u64::MAX, u64::MAX));
+        }
+    }
+}
+
+/// How many cases a property runs: as many times more than usual as `FUGATO_CASES` is of 2,000.
+pub(crate) fn cases(usual: u32) -> u32 {
+    let wanted = std::env::var("FUGATO_CASES").ok().and_then(|text| text.parse::<u32>().ok());
+    (usual.saturating_mul(wanted.unwrap_or(2_000)) / 2_000).max(1)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(200), ..ProptestConfig::default() })]
 
     #[test]
     fn replay_gives_the_live_state(nodes in plans(), picks in prop::collection::vec(0usize..8, 40), seed in any::<u64>()) {

@@ -65,3 +65,7 @@ pub const SOP_PROGRAM_BYTES: usize = 2 * 1024 * 1024;
 /// Texts that the `assign`s of one SOP program put together. Each may double what it refers to, so thirty lines could ask
 /// for any amount of memory; past this an `assign` fails.
 pub const SOP_TEXT_BYTES: usize = 64 * 1024 * 1024;
+
+/// Errors of one SOP program that are told. To draw one costs a look at the text before it, and two megabytes have room for
+/// half a million; nobody reads more than this at once.
+pub const SOP_ERRORS: usize = 1_000;

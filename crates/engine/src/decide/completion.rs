@@ -67,7 +67,7 @@ fn has_something_new(run: &Run, agent: u32) -> bool {
 
 fn model_failed(recorder: &mut Recorder<'_>, agent: u32, step: u32, fault: ModelFault, message: String) {
     let Some(state) = recorder.run.agents.get(agent as usize) else { return };
-    let twice = state.missteps > 0 && state.misstep_at + 1 == step;
+    let twice = state.missteps > 0 && state.misstep_at.saturating_add(1) == step;
     let has_room = state.missteps < MAX_MISSTEPS;
     // Half of what did not fit.
     let shorter = context::cut(state, state.context.tokens() / 2);

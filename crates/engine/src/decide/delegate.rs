@@ -110,7 +110,7 @@ fn may_delegate(run: &Run, agent: u32, tool: &str) -> Result<(), Problem> {
         return Err(Problem::Forbidden(format!("there is no tool `{tool}` in this run")));
     }
     if state.depth >= run.spec.limits.depth {
-        let (depth, most) = (state.depth + 1, run.spec.limits.depth + 1);
+        let (depth, most) = (state.depth.saturating_add(1), run.spec.limits.depth.saturating_add(1));
         return Err(Problem::Forbidden(format!(
             "`{tool}` is not for subagents: this is level {depth} of {most} (a master and its subagents, which \
              start none). Do the work yourself, or answer with what is missing so that your master can delegate it"

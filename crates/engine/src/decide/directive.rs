@@ -32,7 +32,7 @@ pub fn direct(
             vec![found]
         }
     };
-    let generation = recorder.run.generation + 1;
+    let generation = recorder.run.generation.saturating_add(1);
     recorder.emit(EventKind::DirectiveRecorded {
         generation,
         verb,

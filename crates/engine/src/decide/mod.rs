@@ -42,7 +42,8 @@ impl Recorder<'_> {
     }
 
     fn record(&mut self, kind: EventKind) {
-        let event = Event { v: Event::VERSION, seq: self.run.seq + 1, at: self.now, by: self.by, kind };
+        let event =
+            Event { v: Event::VERSION, seq: self.run.seq.saturating_add(1), at: self.now, by: self.by, kind };
         self.run.apply(&event);
         self.events.push(event);
     }
@@ -139,7 +140,7 @@ impl Run {
         if self.ended.is_some() {
             return Vec::new();
         }
-        let generation = self.generation + 1;
+        let generation = self.generation.saturating_add(1);
         let mut recorder = Recorder { run: self, events: Vec::new(), now, by: By::User };
         recorder.emit(EventKind::DirectiveRefused {
             generation,

@@ -34,7 +34,7 @@ pub fn restart(recorder: &mut Recorder<'_>, target: &Target) -> Result<(), Refus
         }
         _ => return refuse(words!("`{path}` has not started", "`{path}` 尚未开始")),
     }
-    let generation = recorder.run.generation + 1;
+    let generation = recorder.run.generation.saturating_add(1);
     let target = target.clone();
     recorder.emit(EventKind::DirectiveRecorded { generation, verb: Verb::Restart, target, text: None });
     let works = |agent: &crate::AgentState| agent.node == Some(node) && agent.is_live();
@@ -52,7 +52,7 @@ pub fn restart(recorder: &mut Recorder<'_>, target: &Target) -> Result<(), Refus
 
 /// An agent that no plan has: nothing else could be begun in its place, so it goes on itself.
 fn break_off(recorder: &mut Recorder<'_>, target: &Target, agent: u32) {
-    let generation = recorder.run.generation + 1;
+    let generation = recorder.run.generation.saturating_add(1);
     let (verb, target) = (Verb::Restart, target.clone());
     recorder.emit(EventKind::DirectiveRecorded { generation, verb, target, text: None });
     crate::driver::stop_children(recorder, agent);

@@ -60,7 +60,7 @@ fn start(recorder: &mut Recorder<'_>, node: u32) {
     let (Some(plan), Some(state)) = (planned.node(), recorder.run.node(node)) else {
         return;
     };
-    let (attempt, is_inline) = (state.attempt + 1, state.inline);
+    let (attempt, is_inline) = (state.attempt.saturating_add(1), state.inline);
     let is_fallback = is_inline && !matches!(plan.work, Work::Inline { .. });
     // The main agent may do without what the subagent could not: that is what a fallback is for.
     if !is_fallback && let Some(missing) = unmet(recorder, node, plan) {

@@ -143,7 +143,7 @@ fn step(recorder: &mut Recorder<'_>, agent: u32) -> bool {
     let room = limits.context_tokens;
     let purpose = if !by_model {
         Purpose::Step
-    } else if taken + 1 == most || is_last_of_share(recorder.run, state) {
+    } else if taken.saturating_add(1) == most || is_last_of_share(recorder.run, state) {
         Purpose::WrapUp
     } else if state.context.tokens() > room && context::cut(state, room).is_some() {
         Purpose::Summary
@@ -155,7 +155,7 @@ fn step(recorder: &mut Recorder<'_>, agent: u32) -> bool {
     let fitting = if asks_nobody { Fit::Yes(Reserve::default(), None) } else { fit(recorder.run, state) };
     match fitting {
         Fit::Yes(reserve, max_tokens) => {
-            let step = state.step + 1;
+            let step = state.step.saturating_add(1);
             recorder.emit(EventKind::ModelRequested { agent, step, purpose, reserve, max_tokens });
             true
         }

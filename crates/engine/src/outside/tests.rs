@@ -431,7 +431,7 @@ fn any_deed() -> impl Strategy<Value = Deed> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 120, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: crate::tests::cases(120), ..ProptestConfig::default() })]
     #[test]
     fn rows_are_the_fold_of_the_log_whatever_happens(deeds in proptest::collection::vec(any_deed(), 0..50)) {
         let memory = Memory::new();

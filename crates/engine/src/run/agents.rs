@@ -117,7 +117,7 @@ impl Run {
                     }
                     context::compact(state, summary, *kept_from);
                     // A summary is no step of the task.
-                    state.task_began_at = (state.task_began_at + 1).min(state.step);
+                    state.task_began_at = state.task_began_at.saturating_add(1).min(state.step);
                     state.turn = Turn::Idle;
                 });
             }

@@ -401,7 +401,7 @@ const IDS: [&str; 3] = ["main", "a", "b"];
 const WHO: [Option<&str>; 3] = [None, Some("x1"), Some("x2")];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: fugato_testkit::cases(24), ..ProptestConfig::default() })]
     #[test]
     fn both_ways_make_the_same_log_and_give_the_same_answers(deeds in proptest::collection::vec(any_deed(), 1..40)) {
         let (mut both, mut long) = (Room::new(), Room::new());

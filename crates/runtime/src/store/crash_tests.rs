@@ -103,6 +103,18 @@ fn killed_processes_lose_nothing_they_were_promised() {
     let seed = std::env::var("FUGATO_SEED").map_or((now as u64) | 1, |seed| seed.parse().unwrap());
     println!("FUGATO_SEED={seed}");
     let mut moments = Moments(seed);
+    let mut left = kills;
+    while left > 0 {
+        let kills = left.min(KILLS_OF_ONE_STORE);
+        kill_one_store(kills, &mut moments);
+        left -= kills;
+    }
+}
+
+/// A store is read whole after each kill; with thousands of kills of one store that would be most of the work.
+const KILLS_OF_ONE_STORE: u32 = 100;
+
+fn kill_one_store(kills: u32, moments: &mut Moments) {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::open(dir.path()).unwrap();
     RUNS.into_iter().for_each(|run| store.create_run(new_run(run)).unwrap());

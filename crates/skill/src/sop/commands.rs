@@ -2,7 +2,7 @@
 
 use super::error::{Problem, SopError};
 use super::program::Program;
-use crate::limits::REPORTED_KEYS;
+use crate::limits::{REPORTED_KEYS, SOP_ERRORS};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -28,6 +28,9 @@ pub(super) fn unknown(program: &Program, known: &[&str]) -> Vec<SopError> {
         let command: &str = &declaration.command;
         if is_built_in(command) || set.contains(command) {
             continue;
+        }
+        if errors.len() >= SOP_ERRORS {
+            break;
         }
         // Looking for the nearest costs a walk over everything known: not for more mistakes than anybody reads.
         let may_look = nearest.len() < REPORTED_KEYS;

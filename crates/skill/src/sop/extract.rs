@@ -3,6 +3,7 @@
 use super::lines::{Line, lines};
 use crate::place::Place;
 use fugato_model::{Words, words};
+use std::collections::HashMap;
 use std::fmt;
 
 /// Why an answer has no program.
@@ -65,13 +66,14 @@ struct Block<'a> {
 fn blocks<'a>(answer: &'a str, lines: &[Line<'a>]) -> Vec<Block<'a>> {
     let mut blocks = Vec::new();
     let mut at = 0;
+    let ends = here_doc_ends(lines);
     while let Some(line) = lines.get(at) {
         at += 1;
         let Some((sign, width, word)) = fence(line.text) else { continue };
         let from = at;
         let is_end = |line: &Line<'_>| matches!(fence(line.text), Some((found, closing, "")) if found == sign && closing >= width);
         while let Some(line) = lines.get(at).filter(|line| !is_end(line)) {
-            at = here_doc_end(lines, at, line).unwrap_or(at + 1);
+            at = here_doc_end(&ends, at, line).unwrap_or(at + 1);
         }
         let start = lines.get(from).map_or(answer.len(), |line| line.start);
         let end = lines.get(at).map_or(answer.len(), |line| line.start);
@@ -82,12 +84,23 @@ fn blocks<'a>(answer: &'a str, lines: &[Line<'a>]) -> Vec<Block<'a>> {
     blocks
 }
 
+/// The lines that close a here-doc, by its tag. Looking for each one's end would read the answer once for every
+/// here-doc that is never closed.
+fn here_doc_ends<'a>(lines: &[Line<'a>]) -> HashMap<&'a str, Vec<usize>> {
+    let mut ends: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, line) in lines.iter().enumerate() {
+        if let Some(tag) = line.text.trim().strip_prefix("--end-").and_then(|rest| rest.strip_suffix("--")) {
+            ends.entry(tag).or_default().push(at);
+        }
+    }
+    ends
+}
+
 /// The line behind a here-doc that is opened at this line and closed somewhere.
-fn here_doc_end(lines: &[Line<'_>], at: usize, line: &Line<'_>) -> Option<usize> {
+fn here_doc_end(ends: &HashMap<&str, Vec<usize>>, at: usize, line: &Line<'_>) -> Option<usize> {
     let tag = line.text.trim().strip_prefix("--begin-")?.strip_suffix("--")?;
-    let end = format!("--end-{tag}--");
-    let len = lines.get(at..)?.iter().position(|line| line.text.trim() == end)?;
-    Some(at + len + 1)
+    let ends = ends.get(tag)?;
+    ends.get(ends.partition_point(|end| *end < at)).map(|end| end + 1)
 }
 
 /// Sign, width and first word of a line that opens or closes a fence.
@@ -134,6 +147,14 @@ mod tests {
         let answer = format!("```sop\n{program}```\n");
         assert_eq!(program_in(&answer), Ok(program));
         assert_eq!(program_in("```sop\n@a assign\n--begin-x--\n```\n"), Ok("@a assign\n--begin-x--\n"));
+    }
+
+    /// With a look at everything behind for each of them, this is a matter of minutes.
+    #[test]
+    fn here_docs_that_are_never_closed_cost_a_line_each() {
+        let open = "--begin-x--\n".repeat(200_000);
+        let answer = format!("```sop\n@a assign\n{open}```\n");
+        assert_eq!(program_in(&answer).map(str::len), Ok(answer.len() - "```sop\n```\n".len()));
     }
 
     #[test]

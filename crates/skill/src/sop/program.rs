@@ -3,6 +3,7 @@
 use super::error::SopError;
 use super::given::Given;
 use super::{commands, graph, parse};
+use crate::limits::SOP_ERRORS;
 use crate::place::Place;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -55,7 +56,7 @@ pub enum Argument {
 }
 
 impl Program {
-    /// Reads and checks a program; otherwise all that is wrong with it, in the order of its lines.
+    /// Reads and checks a program; otherwise what is wrong with it, in the order of its lines, up to a bound.
     pub fn parse(text: &str) -> Result<Self, Vec<SopError>> {
         Self::parse_given(text, &|_| None)
     }
@@ -76,6 +77,7 @@ impl Program {
             return Ok(program);
         }
         errors.sort_by_key(|error| error.place.start);
+        errors.truncate(SOP_ERRORS);
         Err(errors)
     }
 

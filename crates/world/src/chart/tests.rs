@@ -250,7 +250,7 @@ fn other_programs_get_the_same_data() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: fugato_testkit::cases(128), ..ProptestConfig::default() })]
 
     #[test]
     fn no_table_and_no_wish_panics(

@@ -34,6 +34,46 @@ pub(super) fn heading(level: usize, text: &str) -> String {
     if line.is_empty() { String::new() } else { format!("{} {line}\n\n", "#".repeat(level.clamp(1, 6))) }
 }
 
+/// Rows of a table while they are read. A cell without a word takes room too, and a file says in a few bytes that there are
+/// millions of them: what comes after the room is used up is dropped.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    rows: Vec<Vec<String>>,
+    used: usize,
+}
+
+/// A table longer than a novel is cut.
+const MOST_TABLE_BYTES: usize = 4 << 20;
+/// More columns than this are a drawing made of table cells.
+const MOST_COLUMNS: usize = 200;
+/// What a row or a cell takes beside its text.
+const EACH: usize = 8;
+
+impl Rows {
+    /// Another row begins.
+    pub fn begin(&mut self) {
+        if self.used < MOST_TABLE_BYTES {
+            self.used += EACH;
+            self.rows.push(Vec::new());
+        }
+    }
+
+    /// Another cell of the row that began last.
+    pub fn cell(&mut self, text: &str) {
+        if let Some(row) = self.rows.last_mut()
+            && row.len() < MOST_COLUMNS
+            && self.used < MOST_TABLE_BYTES
+        {
+            self.used += text.len() + EACH;
+            row.push(text.to_owned());
+        }
+    }
+
+    pub fn finish(self) -> Vec<Vec<String>> {
+        self.rows
+    }
+}
+
 /// A table whose first row is its head. Short rows are filled up; a table of one cell is a paragraph.
 pub(super) fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -49,6 +89,10 @@ pub(super) fn table(rows: &[Vec<String>]) -> String {
     text.push_str(&"|---".repeat(columns));
     text.push_str("|\n");
     for row in body {
+        // Many short rows under one wide row are filled up to far more than they say.
+        if text.len() > MOST_TABLE_BYTES {
+            break;
+        }
         push_row(&mut text, row, columns);
     }
     text.push('\n');

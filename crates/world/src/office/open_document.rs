@@ -1,7 +1,7 @@
 //! Text documents and presentations of the open format.
 
 use super::answer::Answer;
-use super::markdown;
+use super::markdown::{self, Rows};
 use super::package::Package;
 use super::select::Pages;
 use super::xml::{Piece, Xml};
@@ -9,7 +9,8 @@ use super::{Trouble, Wanted, Watch};
 use std::io::BufRead;
 
 const MOST_PARAGRAPH_BYTES: usize = 4 << 20;
-const MOST_COLUMNS: u32 = 200;
+/// More columns than this are a drawing made of table cells.
+const MOST_REPEATED: u32 = 200;
 
 pub(super) fn read(
     package: &mut Package<'_>,
@@ -139,6 +140,7 @@ fn paragraph<R: BufRead>(xml: &mut Xml<R>) -> Result<String, Trouble> {
                 "annotation" | "deletion" => xml.skip()?,
                 name => {
                     match name {
+                        _ if text.len() >= MOST_PARAGRAPH_BYTES => {}
                         "s" => {
                             text.extend(std::iter::repeat_n(' ', tag.number("c").unwrap_or(1usize).min(100)));
                         }
@@ -153,7 +155,7 @@ fn paragraph<R: BufRead>(xml: &mut Xml<R>) -> Result<String, Trouble> {
                 }
             },
             Piece::Close(name) => {
-                if name == "note" {
+                if name == "note" && text.len() < MOST_PARAGRAPH_BYTES {
                     text.push(']');
                 }
                 open -= 1;
@@ -170,20 +172,18 @@ fn paragraph<R: BufRead>(xml: &mut Xml<R>) -> Result<String, Trouble> {
 
 /// The rows of the table that was just opened.
 fn table<R: BufRead>(xml: &mut Xml<R>) -> Result<Vec<Vec<String>>, Trouble> {
-    let (mut rows, mut open): (Vec<Vec<String>>, u32) = (Vec::new(), 1);
+    let (mut rows, mut open) = (Rows::default(), 1u32);
     while open > 0 {
         match xml.next()? {
             Piece::Open(tag) => match tag.name() {
                 "table-row" => {
-                    rows.push(Vec::new());
+                    rows.begin();
                     open += 1;
                 }
                 "table-cell" | "covered-table-cell" => {
-                    let times = tag.number("number-columns-repeated").unwrap_or(1u32).clamp(1, MOST_COLUMNS);
+                    let times = tag.number("number-columns-repeated").unwrap_or(1u32).clamp(1, MOST_REPEATED);
                     let text = paragraph(xml)?;
-                    if let Some(row) = rows.last_mut() {
-                        row.extend((0..times).map(|_| text.clone()));
-                    }
+                    (0..times).for_each(|_| rows.cell(&text));
                 }
                 _ => open += 1,
             },
@@ -192,5 +192,5 @@ fn table<R: BufRead>(xml: &mut Xml<R>) -> Result<Vec<Vec<String>>, Trouble> {
             Piece::End => break,
         }
     }
-    Ok(rows)
+    Ok(rows.finish())
 }

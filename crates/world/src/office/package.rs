@@ -23,6 +23,7 @@ const RATIO_FROM: u64 = 16 << 20;
 
 pub(super) struct Package<'s> {
     source: &'s mut dyn Source,
+    /// By name in lower case: a few programs write names in another case than they refer to them.
     parts: HashMap<String, Part>,
 }
 
@@ -100,10 +101,11 @@ impl<'s> Package<'s> {
 
     fn find(&self, name: &str) -> Option<Part> {
         let name = name.trim_start_matches('/');
-        // Names are written as they are by every program but a few; those differ in case only.
-        self.parts.get(name).copied().or_else(|| {
-            self.parts.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, part)| *part)
-        })
+        // No name in a zip is longer than this; what refers to one may be, and may do so a million times.
+        if name.len() > usize::from(u16::MAX) {
+            return None;
+        }
+        self.parts.get(&name.to_ascii_lowercase()).copied()
     }
 }
 
@@ -193,7 +195,7 @@ fn list(mut bytes: &[u8]) -> Result<HashMap<String, Part>, Trouble> {
         };
         enlarge(&mut part, bytes.get(name_end..extra_end).unwrap_or_default(), long(bytes, 24));
         // Windows programs that write `xl\workbook.xml` exist.
-        let name = String::from_utf8_lossy(raw).replace('\\', "/");
+        let name = String::from_utf8_lossy(raw).replace('\\', "/").to_ascii_lowercase();
         if parts.insert(name, part).is_none() && parts.len() > MOST_PARTS {
             return Err(Trouble::TooLarge { what: "the number of parts".into(), limit: MOST_PARTS as u64 });
         }

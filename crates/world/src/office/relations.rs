@@ -5,14 +5,15 @@ use super::package::Package;
 use super::xml::{Piece, Xml};
 use super::{Trouble, Watch};
 use std::collections::HashMap;
+use std::rc::Rc;
 
-/// Where the relations of a part lead: names of parts, or addresses.
+/// Where the relations of a part lead: names of parts, or addresses. Shared, for a long one may be named a million times.
 pub(super) fn relations(
     package: &mut Package<'_>,
     name: &str,
     base: &str,
     watch: &Watch<'_>,
-) -> Result<HashMap<String, String>, Trouble> {
+) -> Result<HashMap<String, Rc<str>>, Trouble> {
     let bytes = package.small(name, watch)?.unwrap_or_default();
     let (mut xml, mut relations) = (Xml::new(bytes.as_slice()), HashMap::new());
     loop {
@@ -20,7 +21,8 @@ pub(super) fn relations(
             Piece::Open(tag) if tag.name() == "Relationship" => {
                 let (Some(id), Some(target)) = (tag.get("Id"), tag.get("Target")) else { continue };
                 let is_outside = tag.get("TargetMode").as_deref() == Some("External");
-                relations.insert(id, if is_outside { target } else { resolved(base, &target) });
+                let target = if is_outside { target } else { resolved(base, &target) };
+                relations.insert(id, target.into());
             }
             Piece::End => return Ok(relations),
             _ => {}

@@ -20,6 +20,9 @@ const SILENT: [&str; 12] = [
     "datastore",
 ];
 const MOST_DEPTH: usize = 10_000;
+/// A text without a single command is decoded piece by piece.
+const RAW_BYTES: usize = 64 << 10;
+const MOST_RAW_BYTES: usize = 1 << 20;
 
 pub(super) fn read(
     bytes: &[u8],
@@ -116,6 +119,10 @@ impl Reader {
         if self.skipped > 0 {
             self.skipped -= 1;
         } else if !self.group().is_silent {
+            // No letter of any code page ends with a byte this low, so none is cut here; a megabyte without one is no text.
+            if (self.raw.len() >= RAW_BYTES && byte < b'0') || self.raw.len() >= MOST_RAW_BYTES {
+                self.flush();
+            }
             self.raw.push(byte);
         }
     }

@@ -1,7 +1,7 @@
 //! Presentations: each slide with its title, its text, its tables and what the speaker noted.
 
 use super::answer::Answer;
-use super::markdown;
+use super::markdown::{self, Rows};
 use super::package::Package;
 use super::relations::{relations, say_properties};
 use super::select::Pages;
@@ -9,9 +9,11 @@ use super::xml::{Piece, Tag, Xml};
 use super::{Trouble, Wanted, Watch};
 use std::collections::HashMap;
 use std::io::BufRead;
+use std::rc::Rc;
 
 const MOST_TEXT_BYTES: usize = 1 << 20;
-const MOST_SPAN: usize = 200;
+/// All that a slide says.
+const MOST_SLIDE_BYTES: usize = 4 << 20;
 
 pub(super) fn read(
     package: &mut Package<'_>,
@@ -51,7 +53,7 @@ pub(super) fn read(
 }
 
 /// The parts of the slides in the order in which they are shown.
-fn order(package: &mut Package<'_>, watch: &Watch<'_>) -> Result<Vec<String>, Trouble> {
+fn order(package: &mut Package<'_>, watch: &Watch<'_>) -> Result<Vec<Rc<str>>, Trouble> {
     let links = relations(package, "ppt/_rels/presentation.xml.rels", "ppt", watch)?;
     let bytes = package.small("ppt/presentation.xml", watch)?.unwrap_or_default();
     let (mut xml, mut slides) = (Xml::new(bytes.as_slice()), Vec::new());
@@ -71,6 +73,7 @@ struct Slide {
     title: String,
     is_hidden: bool,
     blocks: Vec<String>,
+    used: usize,
 }
 
 /// What a shape is for, by its placeholder.
@@ -97,7 +100,7 @@ impl Slide {
                     "txBody" => self.text(xml, shape)?,
                     "tbl" => {
                         let rows = table(xml)?;
-                        self.blocks.push(markdown::table(&rows));
+                        self.say(markdown::table(&rows));
                     }
                     "Fallback" => xml.skip()?,
                     _ => {}
@@ -108,9 +111,16 @@ impl Slide {
         }
     }
 
+    fn say(&mut self, block: String) {
+        if self.used < MOST_SLIDE_BYTES && !block.trim().is_empty() {
+            self.used += block.len();
+            self.blocks.push(block);
+        }
+    }
+
     fn picture(&mut self, tag: &Tag<'_>) {
         if let Some(about) = tag.get("descr").filter(|about| !about.trim().is_empty()) {
-            self.blocks.push(format!("[picture: {}]\n\n", markdown::cell(&about)));
+            self.say(format!("[picture: {}]\n\n", markdown::cell(&about)));
         }
     }
 
@@ -127,11 +137,11 @@ impl Slide {
                     .iter()
                     .map(|(level, text)| format!("{}- {}\n", "  ".repeat(*level), text.replace('\n', " ")));
                 let block: String = items.collect();
-                self.blocks.push(format!("{block}\n"));
+                self.say(format!("{block}\n"));
             }
             Shape::Free => {
                 let texts: Vec<_> = paragraphs.into_iter().map(|(_, text)| text).collect();
-                self.blocks.push(format!("{}\n\n", texts.join("\n")));
+                self.say(format!("{}\n\n", texts.join("\n")));
             }
         }
         Ok(())
@@ -141,7 +151,7 @@ impl Slide {
         let title = if self.title.is_empty() { String::new() } else { format!(": {}", self.title) };
         let hidden = if self.is_hidden { " (hidden)" } else { "" };
         answer.push(&format!("## Slide {number} of {count}{title}{hidden}\n\n"));
-        for block in self.blocks.iter().filter(|block| !block.trim().is_empty()) {
+        for block in &self.blocks {
             answer.push(block);
         }
         if !notes.is_empty() {
@@ -170,8 +180,8 @@ fn paragraphs<R: BufRead>(xml: &mut Xml<R>) -> Result<Vec<(usize, String)>, Trou
                     "p" => (level, text) = (0, String::new()),
                     "pPr" => level = tag.number("lvl").unwrap_or(0usize).min(9),
                     "t" => is_text = true,
-                    "br" => text.push('\n'),
-                    "tab" => text.push('\t'),
+                    "br" if text.len() < MOST_TEXT_BYTES => text.push('\n'),
+                    "tab" if text.len() < MOST_TEXT_BYTES => text.push('\t'),
                     _ => {}
                 }
                 open += 1;
@@ -198,19 +208,17 @@ fn paragraphs<R: BufRead>(xml: &mut Xml<R>) -> Result<Vec<(usize, String)>, Trou
 
 /// The rows of the table that was just opened. Cells that are covered by a neighbour are empty.
 fn table<R: BufRead>(xml: &mut Xml<R>) -> Result<Vec<Vec<String>>, Trouble> {
-    let (mut rows, mut open): (Vec<Vec<String>>, u32) = (Vec::new(), 1);
+    let (mut rows, mut open) = (Rows::default(), 1u32);
     while open > 0 {
         match xml.next()? {
             Piece::Open(tag) => match tag.name() {
                 "tr" => {
-                    rows.push(Vec::new());
+                    rows.begin();
                     open += 1;
                 }
                 "tc" => {
                     let texts: Vec<_> = paragraphs(xml)?.into_iter().map(|(_, text)| text).collect();
-                    if let Some(row) = rows.last_mut().filter(|row| row.len() < MOST_SPAN) {
-                        row.push(texts.join("\n"));
-                    }
+                    rows.cell(&texts.join("\n"));
                 }
                 _ => open += 1,
             },
@@ -219,7 +227,7 @@ fn table<R: BufRead>(xml: &mut Xml<R>) -> Result<Vec<Vec<String>>, Trouble> {
             Piece::End => break,
         }
     }
-    Ok(rows)
+    Ok(rows.finish())
 }
 
 /// What the speaker noted for this slide.
@@ -230,7 +238,7 @@ fn notes(package: &mut Package<'_>, slide: &str, watch: &Watch<'_>) -> Result<St
         return Ok(String::new());
     };
     let Some(part) = package.part(name, watch)? else { return Ok(String::new()) };
-    let (mut xml, mut shape, mut text) = (Xml::new(part), Shape::Free, Vec::new());
+    let (mut xml, mut shape, mut text) = (Xml::new(part), Shape::Free, String::new());
     loop {
         match xml.next()? {
             Piece::Open(tag) => match tag.name() {
@@ -238,13 +246,16 @@ fn notes(package: &mut Package<'_>, slide: &str, watch: &Watch<'_>) -> Result<St
                 "ph" => shape = shape_of(&tag),
                 "txBody" => {
                     let paragraphs = paragraphs(&mut xml)?;
-                    if shape == Shape::Body {
-                        text.extend(paragraphs.into_iter().map(|(_, text)| text));
+                    for (_, more) in paragraphs.iter().filter(|_| shape == Shape::Body) {
+                        if text.len() < MOST_TEXT_BYTES {
+                            text.push_str(if text.is_empty() { "" } else { "\n" });
+                            text.push_str(more);
+                        }
                     }
                 }
                 _ => {}
             },
-            Piece::End => return Ok(text.join("\n")),
+            Piece::End => return Ok(text),
             _ => {}
         }
     }

@@ -3,7 +3,7 @@
 mod style;
 
 use super::answer::Answer;
-use super::markdown;
+use super::markdown::{self, Rows};
 use super::package::Package;
 use super::relations::{relations, say_properties};
 use super::select::Pages;
@@ -11,6 +11,7 @@ use super::xml::{Piece, Tag, Xml};
 use super::{Trouble, Wanted, Watch};
 use std::collections::HashMap;
 use std::io::BufRead;
+use std::rc::Rc;
 use style::{Looks, Role};
 
 /// A paragraph longer than a novel is cut.
@@ -64,7 +65,7 @@ pub(super) fn read(
 
 struct Body<'a> {
     looks: &'a Looks,
-    links: &'a HashMap<String, String>,
+    links: &'a HashMap<String, Rc<str>>,
     pages: Option<Pages>,
     page: u32,
     /// The page whose mark was written last.
@@ -157,7 +158,7 @@ impl Body<'_> {
         let mut paragraph = Paragraph::default();
         let (mut open, mut is_text) = (1u32, false);
         // Where a link began, and where it leads.
-        let mut link: Option<(u32, usize, String)> = None;
+        let mut link: Option<(u32, usize, Rc<str>)> = None;
         while open > 0 {
             match xml.next()? {
                 Piece::Open(tag) => {
@@ -177,11 +178,11 @@ impl Body<'_> {
                         }
                         "hyperlink" => {
                             if let Some(target) = tag.get_prefixed("id").and_then(|id| self.links.get(&id)) {
-                                link = Some((open, paragraph.text.len(), target.clone()));
+                                link = Some((open, paragraph.text.len(), Rc::clone(target)));
                             }
                         }
                         "t" => is_text = true,
-                        "p" | "tr" if !paragraph.text.is_empty() => paragraph.text.push('\n'),
+                        "p" | "tr" if !paragraph.text.is_empty() => add(&mut paragraph.text, "\n"),
                         name => self.mark(name, &tag, &mut paragraph.text),
                     }
                     open += 1;
@@ -207,22 +208,22 @@ impl Body<'_> {
     /// What stands in a text without being text.
     fn mark(&mut self, name: &str, tag: &Tag<'_>, text: &mut String) {
         match name {
-            "tab" => text.push('\t'),
+            "tab" => add(text, "\t"),
             "br" if tag.get("type").as_deref() == Some("page") => {
                 self.page += 1;
                 self.is_broken = true;
             }
             "lastRenderedPageBreak" => self.page += u32::from(!std::mem::take(&mut self.is_broken)),
-            "br" | "cr" => text.push('\n'),
-            "noBreakHyphen" => text.push('-'),
+            "br" | "cr" => add(text, "\n"),
+            "noBreakHyphen" => add(text, "-"),
             "docPr" => {
                 if let Some(about) = tag.get("descr").filter(|about| !about.trim().is_empty()) {
-                    text.push_str(&format!("[picture: {}]", about.trim()));
+                    add(text, &format!("[picture: {}]", about.trim()));
                 }
             }
             "footnoteReference" | "endnoteReference" => {
                 let kind = if name.starts_with('e') { "e" } else { "" };
-                text.push_str(&format!("[^{kind}{}]", tag.get("id").unwrap_or_default()));
+                add(text, &format!("[^{kind}{}]", tag.get("id").unwrap_or_default()));
             }
             _ => {}
         }
@@ -230,19 +231,15 @@ impl Body<'_> {
 
     /// The rows of the table that was just opened.
     fn table<R: BufRead>(&mut self, xml: &mut Xml<R>) -> Result<Vec<Vec<String>>, Trouble> {
-        let (mut rows, mut open) = (Vec::new(), 1u32);
-        let mut used = 0;
+        let (mut rows, mut open) = (Rows::default(), 1u32);
         while open > 0 {
             match xml.next()? {
                 Piece::Open(tag) => match tag.name() {
-                    "tr" => rows.push(Vec::new()),
+                    "tr" => rows.begin(),
                     "tc" => {
                         let (text, span) = self.table_cell(xml)?;
-                        used += text.len();
-                        if let Some(row) = rows.last_mut().filter(|_| used < MOST_PARAGRAPH_BYTES) {
-                            row.push(text);
-                            row.extend((1..span).map(|_| String::new()));
-                        }
+                        rows.cell(&text);
+                        (1..span).for_each(|_| rows.cell(""));
                         continue;
                     }
                     "tblPr" | "tblGrid" | "trPr" | "Fallback" => {
@@ -260,7 +257,8 @@ impl Body<'_> {
             }
             open += 1;
         }
-        rows.retain(|row: &Vec<String>| !row.is_empty());
+        let mut rows = rows.finish();
+        rows.retain(|row| !row.is_empty());
         Ok(rows)
     }
 
@@ -301,17 +299,26 @@ impl Body<'_> {
     }
 }
 
+/// No text grows without end: what follows the longest paragraph is dropped.
+fn add(text: &mut String, more: &str) {
+    if text.len() < MOST_PARAGRAPH_BYTES {
+        text.push_str(more);
+    }
+}
+
 fn join(text: &mut String, more: &str) {
     if !text.is_empty() && !more.is_empty() {
-        text.push('\n');
+        add(text, "\n");
     }
-    text.push_str(more);
+    add(text, more);
 }
 
 fn close_link(text: &mut String, start: usize, target: &str) {
     let shown = text.get(start..).unwrap_or_default().trim().to_owned();
     // Only places in the outside world; a link to a part of the file says nothing.
-    if !shown.is_empty() && shown != target && (target.contains("://") || target.starts_with("mailto:")) {
+    let leads_out = target.contains("://") || target.starts_with("mailto:");
+    // The same long address behind every word of a text is said as long as there is room for it.
+    if !shown.is_empty() && shown != target && leads_out && text.len() < MOST_PARAGRAPH_BYTES {
         text.truncate(start);
         text.push_str(&format!("[{shown}]({target})"));
     }

@@ -169,7 +169,7 @@ fn run(lang: Lang, width: Width, happenings: Vec<Happening>) -> Result<(), TestC
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases(fugato_testkit::cases(128)))]
 
     #[test]
     fn any_keys_and_events_never_panic_and_never_send_what_was_not_asked_for(

@@ -75,16 +75,28 @@ async fn a_process_killed_while_exporting_leaves_nothing_that_the_next_does_not_
     let seed = std::env::var("FUGATO_SEED").map_or((now as u64) | 1, |seed| seed.parse().unwrap());
     println!("FUGATO_SEED={seed}");
     let mut moment = seed;
+    let mut left = kills;
+    while left > 0 {
+        let kills = left.min(KILLS_OF_ONE_RUN);
+        kill_one_run(kills, &mut moment).await;
+        left -= kills;
+    }
+}
+
+/// The files of a run are compared as a whole after each kill, and the run grows with each.
+const KILLS_OF_ONE_RUN: u32 = 25;
+
+async fn kill_one_run(kills: u32, moment: &mut u64) {
     let dir = tempfile::tempdir().unwrap();
     let nodes = (0..3).map(|at| node(&format!("p/{at}"), 0, &[], agent_work())).collect();
     let mut kinds = vec![created(spec(RUN, &["p"], nodes))];
     kinds.extend((0..3).map(|at| agent_started(&format!("p/{at}"), Some(at))));
     store_log(&Store::open(dir.path()).unwrap(), &log(kinds));
     for kill in 1..=kills {
-        moment ^= moment << 13;
-        moment ^= moment >> 7;
-        moment ^= moment << 17;
-        run_and_kill(dir.path(), Duration::from_micros(moment % 300_000));
+        *moment ^= *moment << 13;
+        *moment ^= *moment >> 7;
+        *moment ^= *moment << 17;
+        run_and_kill(dir.path(), Duration::from_micros(*moment % 300_000));
         // Whatever is there is whole: documents always, lines up to the last line break.
         for (name, text) in tree(&dir.path().join("runs").join(RUN)) {
             let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);

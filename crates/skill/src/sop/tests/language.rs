@@ -168,3 +168,15 @@ fn printing_is_what_a_person_would_write() {
     assert_eq!(program(text).to_string(), printed);
     assert_eq!(program(printed), program(text));
 }
+
+/// Each error is drawn with its place, so half a million of them would be drawn for an hour.
+#[test]
+fn of_very_many_errors_the_first_are_told() {
+    let text: String = (0..80_000).map(|at| format!("@a{at} emit $b{at}\n")).collect();
+    let errors = Program::parse(&text).unwrap_err();
+    assert_eq!((errors.len(), errors.last().unwrap().line), (1_000, 1_000));
+    let last = errors.last().unwrap().diagnostic("p.sop", &text);
+    assert!(last.message.en.contains("b999"), "{}", last.message.en);
+    let unknown = Program::parse(&text.replace('$', "")).unwrap().unknown_commands(&["join"]);
+    assert_eq!(unknown.len(), 1_000);
+}

@@ -113,7 +113,7 @@ fn unplaced(canvas: &Canvas) -> Canvas {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: fugato_testkit::cases(200), ..ProptestConfig::default() })]
 
     #[test]
     fn random_changes_keep_the_file_valid(steps in proptest::collection::vec(step(), 1..30)) {

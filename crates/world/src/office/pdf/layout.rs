@@ -31,6 +31,9 @@ const APART: f64 = 1.1;
 const COLUMN_LINES: usize = 8;
 /// Columns are looked for inside columns, no deeper.
 const MOST_SPLITS: u32 = 3;
+/// What has more is no table that anybody could read. A row has a cell in every column, so both are bounded.
+const MOST_COLUMNS: usize = 200;
+const MOST_ROWS: usize = 5_000;
 
 pub(super) fn text(glyphs: Vec<Glyph>) -> String {
     let body_size = median(glyphs.iter().map(|glyph| glyph.size).collect());
@@ -292,7 +295,8 @@ fn table(lines: &[Line]) -> (Vec<Vec<String>>, usize) {
             break;
         }
         let widened = merged(&columns, line);
-        if widened.len() < 2 || widened.len() < columns.len() {
+        let is_readable = (2..=MOST_COLUMNS).contains(&widened.len()) && used < MOST_ROWS;
+        if !is_readable || widened.len() < columns.len() {
             break;
         }
         columns = widened;

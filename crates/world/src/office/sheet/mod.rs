@@ -37,6 +37,20 @@ fn chosen(names: &[String], wanted: &Wanted) -> Result<Vec<usize>, Trouble> {
     })
 }
 
+/// A cell and those to the right of it that say the same.
+#[derive(Debug)]
+pub(super) struct Repeated {
+    pub first: u32,
+    pub times: u32,
+    pub text: String,
+}
+
+impl Repeated {
+    fn last(&self) -> u32 {
+        self.first.saturating_add(self.times.saturating_sub(1))
+    }
+}
+
 /// The cells of one sheet that are wanted, and what is known of the rest.
 #[derive(Debug)]
 pub(super) struct Grid {
@@ -97,7 +111,48 @@ impl Grid {
             self.close_if_full(row);
         }
         self.last_column = self.last_column.max(column);
+        self.keep(row, column, text);
+    }
+
+    /// As many rows from this one on, all with these cells. Costs what is kept of them, not what they are.
+    pub fn put_repeated(&mut self, row: u32, rows: u32, cells: &[Repeated]) {
+        let Some(last_column) = cells.iter().map(Repeated::last).max() else { return };
+        let last = row.saturating_add(rows.saturating_sub(1));
+        self.row_count += u64::from(rows);
+        self.last_row = Some(self.last_row.map_or(last, |known| known.max(last)));
+        self.last_column = self.last_column.max(last_column);
+        let is_seen =
+            |cell: &&Repeated| cell.first <= self.area.last_column && cell.last() >= self.area.first_column;
+        let seen: Vec<&Repeated> = cells.iter().filter(is_seen).collect();
+        let kept = row.max(self.area.first_row)..=last.min(self.area.last_row);
+        for row in kept {
+            if seen.is_empty() {
+                break;
+            }
+            self.close_if_full(row);
+            if self.is_done {
+                return;
+            }
+            for cell in &seen {
+                let columns = cell.first.max(self.area.first_column)..=cell.last().min(self.area.last_column);
+                for column in columns {
+                    self.keep(row, column, || cell.text.clone());
+                    if self.is_done {
+                        return;
+                    }
+                }
+            }
+        }
+        self.close_if_full(last);
+    }
+
+    fn keep(&mut self, row: u32, column: u32, text: impl FnOnce() -> String) {
         if !self.wants(row, column) {
+            return;
+        }
+        // One row of a million long cells is more than there is room for: nothing of it will be shown past that.
+        if self.used >= self.room {
+            self.is_done = true;
             return;
         }
         let mut text = text();

@@ -1,7 +1,7 @@
 //! Spreadsheets of the open format. Cells carry the text that people see, so nothing needs formatting.
 
 use super::xlsx::area_name;
-use super::{Grid, chosen, say_unread, write_sheet};
+use super::{Grid, MOST_CELL_BYTES, Repeated, chosen, say_unread, write_sheet};
 use crate::office::answer::Answer;
 use crate::office::open_document::say_properties;
 use crate::office::package::Package;
@@ -9,8 +9,10 @@ use crate::office::xml::{Piece, Tag, Xml};
 use crate::office::{Trouble, Wanted, Watch};
 use std::io::BufRead;
 
-/// Sheets end in a row repeated a million times; a value that is really repeated is so a few times.
+/// Sheets end in a cell repeated thousands of times; a value that is really repeated is so a few times.
 const MOST_REPEATED: u32 = 10_000;
+/// What one row says. More than is ever shown of a sheet.
+const MOST_ROW_BYTES: usize = 8 << 20;
 
 pub(in crate::office) fn read(
     package: &mut Package<'_>,
@@ -82,12 +84,7 @@ fn table<R: BufRead>(xml: &mut Xml<R>, grid: &mut Grid) -> Result<(), Trouble> {
             Piece::Open(tag) if tag.name() == "table-row" => {
                 let times = repeated(&tag, "number-rows-repeated");
                 let cells = row_cells(xml, row, grid)?;
-                let shown = if cells.is_empty() { 0 } else { times.min(MOST_REPEATED) };
-                for again in 0..shown {
-                    for (column, text) in &cells {
-                        grid.put(row.saturating_add(again), *column, || text.clone());
-                    }
-                }
+                grid.put_repeated(row, times, &cells);
                 row = row.saturating_add(times);
             }
             // Pictures and comments that lie over the sheet.
@@ -101,8 +98,8 @@ fn table<R: BufRead>(xml: &mut Xml<R>, grid: &mut Grid) -> Result<(), Trouble> {
     Ok(())
 }
 
-fn row_cells<R: BufRead>(xml: &mut Xml<R>, row: u32, grid: &mut Grid) -> Result<Vec<(u32, String)>, Trouble> {
-    let (mut cells, mut column) = (Vec::new(), 0u32);
+fn row_cells<R: BufRead>(xml: &mut Xml<R>, row: u32, grid: &mut Grid) -> Result<Vec<Repeated>, Trouble> {
+    let (mut cells, mut column, mut used) = (Vec::new(), 0u32, 0);
     loop {
         match xml.next()? {
             Piece::Open(tag) if matches!(tag.name(), "table-cell" | "covered-table-cell") => {
@@ -116,9 +113,9 @@ fn row_cells<R: BufRead>(xml: &mut Xml<R>, row: u32, grid: &mut Grid) -> Result<
                 let value = tag.get("value").or_else(|| tag.get("date-value")).unwrap_or_default();
                 let text = cell_text(xml)?;
                 let text = if text.is_empty() { value } else { text };
-                if !text.is_empty() {
-                    let shown = times.min(MOST_REPEATED);
-                    cells.extend((0..shown).map(|again| (column.saturating_add(again), text.clone())));
+                if !text.is_empty() && used < MOST_ROW_BYTES {
+                    used += text.len() + size_of::<Repeated>();
+                    cells.push(Repeated { first: column, times: times.min(MOST_REPEATED), text });
                 }
                 column = column.saturating_add(times);
             }
@@ -137,6 +134,7 @@ fn cell_text<R: BufRead>(xml: &mut Xml<R>) -> Result<String, Trouble> {
             Piece::Open(tag) if tag.name() == "annotation" => xml.skip()?,
             Piece::Open(tag) => {
                 match tag.name() {
+                    _ if text.len() > MOST_CELL_BYTES => {}
                     "p" if !text.is_empty() => text.push('\n'),
                     "s" => text.push(' '),
                     "tab" => text.push('\t'),
@@ -146,7 +144,8 @@ fn cell_text<R: BufRead>(xml: &mut Xml<R>) -> Result<String, Trouble> {
                 open += 1;
             }
             Piece::Close(_) => open -= 1,
-            Piece::Text(more) => text.push_str(&more),
+            Piece::Text(more) if text.len() <= MOST_CELL_BYTES => text.push_str(&more),
+            Piece::Text(_) => {}
             Piece::End => break,
         }
     }

@@ -22,6 +22,8 @@ pub(in crate::office) struct OldFile {
     entries: HashMap<String, (u32, u64)>,
 }
 
+/// All shared strings together.
+const MOST_STRING_BYTES: usize = 256 << 20;
 /// Streams shorter than this live in small sectors.
 const SMALL: u64 = 4096;
 const END: u32 = 0xffff_fffa;
@@ -92,7 +94,8 @@ impl OldFile {
             let (name, _) = UTF_16LE.decode_without_bom_handling(entry.get(..length).unwrap_or_default());
             let (first, size) = (long(entry, 116), very_long(entry, 120) & 0xffff_ffff);
             match entry.get(66) {
-                Some(5) => self.small = self.follow(first),
+                // The root is the first of its kind; a file of nothing but roots would be read once for each.
+                Some(5) if self.small.is_empty() => self.small = self.follow(first),
                 Some(2) => drop(self.entries.entry(name.into_owned()).or_insert((first, size))),
                 _ => {}
             }
@@ -215,7 +218,7 @@ fn globals(stream: &[u8]) -> Result<Book, Trouble> {
                     pieces.push(more);
                     records.next();
                 }
-                book.strings = shared_strings(pieces);
+                book.strings = shared_strings(pieces)?;
             }
             0x000a => break,
             _ => {}
@@ -227,15 +230,22 @@ fn globals(stream: &[u8]) -> Result<Book, Trouble> {
     Ok(book)
 }
 
-fn shared_strings(pieces: Vec<&[u8]>) -> Vec<String> {
+fn shared_strings(pieces: Vec<&[u8]>) -> Result<Vec<String>, Trouble> {
     let mut text = Text::new(pieces);
     text.skip(8);
-    let mut strings = Vec::new();
+    let (mut strings, mut used) = (Vec::new(), 0);
     while !text.is_at_end() {
         let length = usize::from(text.word());
-        strings.push(text.rich_string(length));
+        let string = text.rich_string(length);
+        // An empty one takes three bytes of the file, and more than that here.
+        used += string.len() + size_of::<String>();
+        if used > MOST_STRING_BYTES {
+            let (what, limit) = ("the text of the workbook".into(), MOST_STRING_BYTES as u64);
+            return Err(Trouble::TooLarge { what, limit });
+        }
+        strings.push(string);
     }
-    strings
+    Ok(strings)
 }
 
 /// A text that may go on in the next record, where it says again how wide its letters are.

@@ -2,7 +2,7 @@
 
 use super::number::{Epoch, built_in, shown};
 use super::{Grid, chosen, say_unread, write_sheet};
-use crate::office::answer::Answer;
+use crate::office::answer::{Answer, shortened};
 use crate::office::package::Package;
 use crate::office::relations::{relations, say_properties};
 use crate::office::select::{Area, cell_place, column_letters};
@@ -10,16 +10,22 @@ use crate::office::xml::{Piece, Tag, Xml};
 use crate::office::{Trouble, Wanted, Watch};
 use std::collections::HashMap;
 use std::io::BufRead;
+use std::rc::Rc;
 
 /// All shared strings together. A million rows of addresses are less.
 const MOST_STRING_BYTES: usize = 256 << 20;
+/// The text of one cell that is not shared.
+const MOST_INLINE_BYTES: usize = 1 << 20;
+/// Excel itself has 65,490 styles of cells, and 255 characters in a format.
+const MOST_STYLES: usize = 1 << 17;
+const MOST_FORMAT_BYTES: usize = 1 << 10;
 /// How far the rest of a sheet is looked through for its size and its merged cells, once enough of it is known.
 const MOST_LOOKED_THROUGH: u64 = 2_000_000;
 
 struct Workbook {
     names: Vec<String>,
     hidden: Vec<bool>,
-    parts: Vec<String>,
+    parts: Vec<Rc<str>>,
     epoch: Epoch,
 }
 
@@ -44,7 +50,7 @@ pub(in crate::office) fn read(
             break;
         }
         let mut grid = Grid::new(wanted, wanted.room().saturating_sub(answer.len()))?;
-        let name = book.parts.get(*at).map_or("", String::as_str);
+        let name = book.parts.get(*at).map_or("", AsRef::as_ref);
         if let Some(part) = package.part(name, watch)? {
             let mut sheet = Sheet { formats: &formats, strings: &strings, epoch: book.epoch, looked: 0 };
             sheet.read(&mut Xml::new(part), &mut grid)?;
@@ -66,8 +72,9 @@ fn workbook(package: &mut Package<'_>, watch: &Watch<'_>) -> Result<Workbook, Tr
                 let part = tag.get_prefixed("id").and_then(|id| relations.get(&id).cloned());
                 book.names.push(tag.get("name").unwrap_or_default());
                 book.hidden.push(tag.get("state").is_some_and(|state| state != "visible"));
-                book.parts
-                    .push(part.unwrap_or_else(|| format!("xl/worksheets/sheet{}.xml", book.names.len())));
+                book.parts.push(
+                    part.unwrap_or_else(|| format!("xl/worksheets/sheet{}.xml", book.names.len()).into()),
+                );
             }
             Piece::Open(tag) if tag.name() == "workbookPr" => {
                 if matches!(tag.get("date1904").as_deref(), Some("1" | "true")) {
@@ -85,22 +92,22 @@ fn workbook(package: &mut Package<'_>, watch: &Watch<'_>) -> Result<Workbook, Tr
 }
 
 /// The format code of each cell style.
-fn formats(package: &mut Package<'_>, watch: &Watch<'_>) -> Result<Vec<String>, Trouble> {
+fn formats(package: &mut Package<'_>, watch: &Watch<'_>) -> Result<Vec<Rc<str>>, Trouble> {
     let Some(part) = package.part("xl/styles.xml", watch)? else { return Ok(Vec::new()) };
     let mut xml = Xml::new(part);
-    let (mut own, mut formats, mut is_inside) = (HashMap::new(), Vec::new(), false);
+    let (mut own, mut formats, mut is_inside) = (HashMap::<u16, Rc<str>>::new(), Vec::new(), false);
     loop {
         match xml.next()? {
             Piece::Open(tag) => match tag.name() {
                 "numFmt" => {
                     if let (Some(id), Some(code)) = (tag.number::<u16>("numFmtId"), tag.get("formatCode")) {
-                        own.insert(id, code);
+                        own.insert(id, shortened(&code, MOST_FORMAT_BYTES).into());
                     }
                 }
                 "cellXfs" => is_inside = true,
-                "xf" if is_inside => {
+                "xf" if is_inside && formats.len() < MOST_STYLES => {
                     let id = tag.number("numFmtId").unwrap_or(0);
-                    let code = own.get(&id).cloned().unwrap_or_else(|| built_in(id).to_owned());
+                    let code = own.get(&id).cloned().unwrap_or_else(|| built_in(id).into());
                     formats.push(code);
                 }
                 _ => {}
@@ -127,7 +134,7 @@ impl Strings {
         loop {
             match xml.next()? {
                 Piece::Open(tag) if tag.name() == "si" => {
-                    rich_text(&mut xml, &mut strings.text)?;
+                    rich_text(&mut xml, &mut strings.text, MOST_STRING_BYTES)?;
                     strings.ends.push(strings.text.len());
                     if strings.text.len() + strings.ends.len() * 8 > MOST_STRING_BYTES {
                         let (what, limit) = ("the text of the workbook".into(), MOST_STRING_BYTES as u64);
@@ -148,7 +155,7 @@ impl Strings {
 }
 
 /// The text of an element that was just opened, without the readings that stand over Japanese and Chinese words.
-fn rich_text<R: BufRead>(xml: &mut Xml<R>, text: &mut String) -> Result<(), Trouble> {
+fn rich_text<R: BufRead>(xml: &mut Xml<R>, text: &mut String, most: usize) -> Result<(), Trouble> {
     let (mut open, mut is_text) = (1u32, false);
     while open > 0 {
         match xml.next()? {
@@ -161,7 +168,7 @@ fn rich_text<R: BufRead>(xml: &mut Xml<R>, text: &mut String) -> Result<(), Trou
                 is_text = false;
                 open -= 1;
             }
-            Piece::Text(more) if is_text => text.push_str(&more),
+            Piece::Text(more) if is_text && text.len() <= most => text.push_str(&more),
             Piece::Text(_) => {}
             Piece::End => break,
         }
@@ -170,7 +177,7 @@ fn rich_text<R: BufRead>(xml: &mut Xml<R>, text: &mut String) -> Result<(), Trou
 }
 
 struct Sheet<'a> {
-    formats: &'a [String],
+    formats: &'a [Rc<str>],
     strings: &'a Strings,
     epoch: Epoch,
     looked: u64,
@@ -246,7 +253,7 @@ impl Sheet<'_> {
                     }
                     "is" => {
                         let mut inline = String::new();
-                        rich_text(xml, &mut inline)?;
+                        rich_text(xml, &mut inline, MOST_INLINE_BYTES)?;
                         text = Some(inline);
                     }
                     _ => xml.skip()?,
@@ -277,7 +284,7 @@ impl Sheet<'_> {
             "str" | "e" | "inlineStr" => value.to_owned(),
             _ => match value.trim().parse::<f64>() {
                 Ok(number) => {
-                    shown(number, self.formats.get(head.style).map_or("General", String::as_str), self.epoch)
+                    shown(number, self.formats.get(head.style).map_or("General", AsRef::as_ref), self.epoch)
                 }
                 Err(_) => value.to_owned(),
             },

@@ -2,6 +2,7 @@
 
 mod bad;
 mod good;
+mod large;
 mod make;
 mod mutated;
 
