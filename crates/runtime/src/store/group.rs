@@ -48,7 +48,10 @@ impl<'c> Group<'c> {
     pub fn apply_all(mut self, jobs: &mut [Job]) -> Result<Vec<Result<(), Refusal>>, StoreError> {
         let mut results = Vec::with_capacity(jobs.len());
         for job in jobs {
+            let is_void = job.after.as_ref().is_some_and(|creation| !creation.has_happened());
             results.push(match &mut job.work {
+                Work::Append(batch, _) if is_void => Err(StoreError::UnknownRun { id: batch.run.clone() }),
+                Work::Change(_) if is_void => Err(StoreError::Closed),
                 Work::Append(batch, _) => self.append(batch)?,
                 Work::Change(change) => {
                     self.flush()?;

@@ -1,10 +1,11 @@
 //! Who owns a run. One owner at a time; every write carries the epoch under which it was decided, and an old epoch is
 //! refused, so a process that was thought dead can do no harm when it wakes up.
 
+use super::creation::{Create, Creation};
 use super::process::{self, Seen, this_machine};
-use super::queue::{Hurry, Urgency};
+use super::queue::{Hurry, Job, Urgency, Work};
 use super::row::{Millis, NewRun};
-use super::{Receipt, Store, StoreError, Turn, conversation, group};
+use super::{Receipt, Store, StoreError, Turn};
 use fugato_model::{Words, escape_for_terminal, words};
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 use std::collections::BTreeSet;
@@ -123,6 +124,8 @@ pub struct Lease {
     run: String,
     store: Store,
     is_held: bool,
+    /// Of the run, when this lease is its first.
+    creation: Option<Creation>,
     _claim: Option<Claim>,
 }
 
@@ -161,7 +164,13 @@ impl Lease {
     /// Says "still here"; needed by those who cannot look at our process. Fails when the run was taken over.
     pub fn renew(&self) -> Result<(), StoreError> {
         let (run, epoch) = (self.run.clone(), self.epoch);
-        self.store.change_even_when_full(move |connection, _| touch(connection, &run, epoch, RENEW)).wait()
+        let creation = self.creation.clone();
+        self.store.change_after(creation, move |connection, _| touch(connection, &run, epoch, RENEW)).wait()
+    }
+
+    /// Queues events of the run. Under the lease of a run that does not exist yet they count if it comes to exist.
+    pub fn append(&self, batch: super::Batch) -> Receipt {
+        self.store.enqueue(batch, Urgency::Ordinary, self.creation.clone())
     }
 
     /// Lets go; afterwards the epoch is over.
@@ -172,7 +181,8 @@ impl Lease {
 
     fn let_go(&self) -> Receipt {
         let (run, epoch) = (self.run.clone(), self.epoch);
-        self.store.change_even_when_full(move |connection, _| touch(connection, &run, epoch, RELEASE))
+        let creation = self.creation.clone();
+        self.store.change_after(creation, move |connection, _| touch(connection, &run, epoch, RELEASE))
     }
 }
 
@@ -186,7 +196,7 @@ impl Drop for Lease {
 
 /// On whose behalf a run is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asker {
+pub(super) enum Asker {
     /// This process, and nobody else in it: a row that names us is an orphan.
     Claimant,
     /// This process, where somebody else has the run or is about to.
@@ -199,7 +209,14 @@ pub(super) fn acquire(store: &Store, run: &str, owner: &Owner) -> Result<Lease, 
     let (id, owner) = (run.to_owned(), owner.clone());
     let (claim, asker) = stake(store, run, &owner);
     let epoch = store.change(move |connection, place| take(connection, place, &id, &owner, asker)).wait()?;
-    Ok(Lease { epoch, run: run.to_owned(), store: store.clone(), is_held: true, _claim: claim })
+    Ok(Lease {
+        epoch,
+        run: run.to_owned(),
+        store: store.clone(),
+        is_held: true,
+        creation: None,
+        _claim: claim,
+    })
 }
 
 /// A new run and its lease, in one transaction: one wait for the disk instead of two, and never a run without an owner.
@@ -213,12 +230,14 @@ pub(super) fn create(
 ) -> (Lease, Receipt) {
     let (run, owner) = (new.id.clone(), owner.clone());
     let (claim, asker) = stake(store, &run, &owner);
-    let receipt = store.submit(Urgency::Ordinary, hurry, move |connection, place| {
-        group::create(connection, place, &new)?;
-        turn.iter().try_for_each(|turn| conversation::enter(connection, place, &new.id, turn))?;
-        take(connection, place, &new.id, &owner, asker).map(drop)
-    });
-    let lease = Lease { epoch: FIRST_EPOCH, run, store: store.clone(), is_held: true, _claim: claim };
+    let creation = Creation::default();
+    let (answer, receipt) = super::receipt::pair();
+    let create = Create { new, owner, asker, turn, creation: creation.clone(), answer };
+    let work = Work::Change(Box::new(create));
+    store.put(Job { work, urgency: Urgency::Ordinary, after: None }, hurry);
+    let store = store.clone();
+    let lease =
+        Lease { epoch: FIRST_EPOCH, run, store, is_held: true, creation: Some(creation), _claim: claim };
     (lease, receipt)
 }
 
@@ -237,7 +256,7 @@ fn stake(store: &Store, run: &str, owner: &Owner) -> (Option<Claim>, Asker) {
 }
 
 /// Within one write transaction, so of many who try exactly one wins.
-fn take(
+pub(super) fn take(
     connection: &Connection,
     place: &super::place::Place,
     run: &str,

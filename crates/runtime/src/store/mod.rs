@@ -11,6 +11,7 @@ mod blobs;
 mod chunk;
 mod command;
 mod conversation;
+mod creation;
 mod error;
 mod events;
 pub mod faults;
@@ -45,6 +46,7 @@ pub use retention::Pruned;
 pub(crate) use row::is_run_id;
 pub use row::{Batch, Millis, NewRun, RunFilter, RunRow, RunStatus, RunSummary};
 
+use creation::Creation;
 use faults::Faults;
 use fugato_model::Digest;
 pub(crate) use place::Place;
@@ -109,7 +111,7 @@ impl Store {
 
     /// Queues events. Whoever appends faster than the disk writes waits here once 32 MiB are queued.
     pub fn append(&self, batch: Batch) -> Receipt {
-        self.enqueue(batch, Urgency::Ordinary)
+        self.enqueue(batch, Urgency::Ordinary, None)
     }
 
     /// Whatever waits for something to go with need not wait any longer.
@@ -119,15 +121,15 @@ impl Store {
 
     /// Queues the last word of a run (paused, failed): on a full disk it may use the space kept aside for this.
     pub fn append_final(&self, batch: Batch) -> Receipt {
-        self.enqueue(batch, Urgency::Final)
+        self.enqueue(batch, Urgency::Final, None)
     }
 
-    fn enqueue(&self, mut batch: Batch, urgency: Urgency) -> Receipt {
+    fn enqueue(&self, mut batch: Batch, urgency: Urgency, after: Option<Creation>) -> Receipt {
         if let Some(redactor) = self.redactor() {
             redactor.clean_batch(&mut batch);
         }
         let (answer, receipt) = receipt::pair();
-        self.0.queue.put(Job { work: Work::Append(batch, answer), urgency }, Hurry::Now);
+        self.put(Job { work: Work::Append(batch, answer), urgency, after }, Hurry::Now);
         receipt
     }
 
@@ -210,26 +212,39 @@ impl Store {
         &self,
         change: impl FnMut(&Connection, &Place) -> Result<T, StoreError> + Send + 'static,
     ) -> Receipt<T> {
-        self.submit(Urgency::Ordinary, Hurry::Now, change)
+        self.submit(Urgency::Ordinary, None, change)
     }
 
     fn change_even_when_full<T: Send + 'static>(
         &self,
         change: impl FnMut(&Connection, &Place) -> Result<T, StoreError> + Send + 'static,
     ) -> Receipt<T> {
-        self.submit(Urgency::Final, Hurry::Now, change)
+        self.submit(Urgency::Final, None, change)
+    }
+
+    /// The same; nothing when the run it is for never came to exist.
+    fn change_after<T: Send + 'static>(
+        &self,
+        creation: Option<Creation>,
+        change: impl FnMut(&Connection, &Place) -> Result<T, StoreError> + Send + 'static,
+    ) -> Receipt<T> {
+        self.submit(Urgency::Final, creation, change)
     }
 
     fn submit<T: Send + 'static>(
         &self,
         urgency: Urgency,
-        hurry: Hurry,
+        after: Option<Creation>,
         change: impl FnMut(&Connection, &Place) -> Result<T, StoreError> + Send + 'static,
     ) -> Receipt<T> {
         let (answer, receipt) = receipt::pair();
         let work = Work::Change(Box::new(Closure { change, value: None, answer }));
-        self.0.queue.put(Job { work, urgency }, hurry);
+        self.put(Job { work, urgency, after }, Hurry::Now);
         receipt
+    }
+
+    fn put(&self, job: Job, hurry: Hurry) {
+        self.0.queue.put(job, hurry);
     }
 }
 

@@ -1,5 +1,6 @@
 //! What waits for the writer. Bounded: who is faster than the disk waits here, not in memory.
 
+use super::creation::Creation;
 use super::row::Batch;
 use super::{StoreError, place::Place, receipt::Answer};
 use rusqlite::Connection;
@@ -29,6 +30,8 @@ pub enum Hurry {
 pub struct Job {
     pub work: Work,
     pub urgency: Urgency,
+    /// It counts only if this has happened.
+    pub after: Option<Creation>,
 }
 
 pub enum Work {
@@ -138,7 +141,7 @@ mod tests {
         };
         let (answer, receipt) = super::super::receipt::pair();
         drop(receipt);
-        Job { work: Work::Append(batch, answer), urgency: Urgency::Ordinary }
+        Job { work: Work::Append(batch, answer), urgency: Urgency::Ordinary, after: None }
     }
 
     #[test]

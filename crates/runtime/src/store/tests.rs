@@ -81,6 +81,35 @@ fn a_run_can_be_owned_from_its_first_moment() {
 }
 
 #[test]
+fn what_is_written_under_a_run_that_never_came_to_exist_is_not_written_into_another_of_that_name() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path()).unwrap();
+    let first = store.create_owned_run(new_run("run_a"), &Owner::this_process()).unwrap();
+    // As yet both have the same epoch, and the next event would be number two in both.
+    let (second, receipt) =
+        store.begin_owned_run(new_run("run_a"), &Owner::this_process(), None, Hurry::WithTheNext);
+    assert_eq!(second.epoch, first.epoch);
+    let append = second.append(batch("run_a", second.epoch, 2, 1));
+    assert!(matches!(receipt.wait(), Err(StoreError::RunExists { .. })));
+    assert_eq!(append.wait(), Err(StoreError::UnknownRun { id: "run_a".to_owned() }));
+    let late = second.append(batch("run_a", second.epoch, 2, 1));
+    assert_eq!(late.wait(), Err(StoreError::UnknownRun { id: "run_a".to_owned() }));
+    assert!(second.renew().is_err());
+    drop(second);
+    assert_eq!(store.reader().unwrap().lease("run_a").unwrap().unwrap().epoch, first.epoch, "still held");
+    store.append(batch("run_a", first.epoch, 2, 1)).wait().unwrap();
+
+    let (third, receipt) =
+        store.begin_owned_run(new_run("run_b"), &Owner::this_process(), None, Hurry::WithTheNext);
+    let append = third.append(batch("run_b", third.epoch, 2, 1));
+    append.wait().unwrap();
+    receipt.wait().unwrap();
+    assert_eq!(seqs(&store.reader().unwrap(), "run_b", 1, 99), [1, 2]);
+    third.renew().unwrap();
+    third.release().unwrap();
+}
+
+#[test]
 fn a_log_has_no_gaps_and_no_doubles() {
     let Fixture { dir: _dir, store, lease } = one_run(Faults::none());
     for wrong in [0, 1, 3, u64::MAX] {

@@ -168,7 +168,7 @@ impl Session {
             }),
             answers,
         };
-        let receipt = self.store.append(batch);
+        let receipt = self.lease.append(batch);
         self.on_the_way.push_back(OnTheWay::new(events, changes, replies, receipt));
         Ok(())
     }
