@@ -17,7 +17,8 @@ use std::sync::Arc;
 pub(super) struct Growth {
     nodes: Vec<Arc<PlanNode>>,
     phases: Vec<Phase>,
-    called: HashMap<u32, Called>,
+    /// Beside the first node of each call.
+    called: Vec<Option<Called>>,
     /// Which node a tool call waits for.
     by_tool: HashMap<CallRef, u32>,
     /// Names that are taken, and how often each was asked for once more.
@@ -120,10 +121,34 @@ impl Run {
 
     /// The call that a node was added for.
     pub fn called(&self, node: u32) -> Option<&Called> {
-        if self.growth.called.is_empty() {
-            return None;
+        let at = self.place_in_growth(node)?;
+        self.growth.called.get(at)?.as_ref()
+    }
+
+    fn called_mut(&mut self, node: u32) -> Option<&mut Called> {
+        let at = self.place_in_growth(node)?;
+        self.growth.called.get_mut(at)?.as_mut()
+    }
+
+    fn keep_call(&mut self, node: u32, called: Called) {
+        let Some(at) = self.place_in_growth(node) else { return };
+        self.growth.called.resize_with(self.growth.called.len().max(at + 1), || None);
+        if let Some(place) = self.growth.called.get_mut(at) {
+            *place = Some(called);
         }
-        self.growth.called.get(&node)
+    }
+
+    fn place_in_growth(&self, node: u32) -> Option<usize> {
+        (node as usize).checked_sub(self.spec.plan.nodes.len())
+    }
+
+    /// So many calls are about to come.
+    pub(super) fn expect_calls(&mut self, count: usize) {
+        self.nodes.reserve(count);
+        let Growth { nodes, called, ids, .. } = &mut self.growth;
+        nodes.reserve(count);
+        called.reserve(count);
+        ids.reserve(count);
     }
 
     /// The number the next added node gets.
@@ -181,7 +206,7 @@ impl Run {
         let by = called.by.clone();
         let arguments =
             (starts && matches!(callable.work, CallableWork::Script { .. })).then(|| called.for_script());
-        self.growth.called.insert(node, called);
+        self.keep_call(node, called);
         self.call_begins(node, session, &by);
         if starts {
             self.node_started(node, 1, arguments.as_ref());
@@ -253,7 +278,7 @@ impl Run {
 
     /// A called skill has ended, however it did: whoever called it has to be told.
     pub(super) fn call_ended(&mut self, node: u32, given: Given) {
-        let Some(called) = self.growth.called.get_mut(&node) else { return };
+        let Some(called) = self.called_mut(node) else { return };
         let (by, session) = (called.by.clone(), called.session);
         match &by {
             Caller::Tool { agent, step, index } => {
@@ -285,7 +310,7 @@ impl Run {
         }
         let Some(node) = self.growth.by_tool.remove(&call) else { return };
         self.returned.remove(&node);
-        let Some(called) = self.growth.called.get_mut(&node) else { return };
+        let Some(called) = self.called_mut(node) else { return };
         let (session, given) = (called.session, called.given.take());
         if let Some(given) = given {
             self.keep_result(session, &given);
@@ -294,7 +319,7 @@ impl Run {
 
     /// Nobody waits for what a member of a session gives.
     pub(super) fn call_dropped(&mut self, node: u32) {
-        let Some(called) = self.growth.called.get_mut(&node) else { return };
+        let Some(called) = self.called_mut(node) else { return };
         called.given = None;
         if let Caller::Tool { agent, step, index } = called.by {
             self.growth.by_tool.remove(&CallRef { agent, step, index });

@@ -12,6 +12,9 @@ use serde_json::Value;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
+/// Room is made for so many calls at most.
+const MOST_EXPECTED: usize = 10_000;
+
 /// How far a session is with its program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SopState {
@@ -110,6 +113,9 @@ impl Run {
         sop.known = orchestrator.allowed.iter().cloned().collect();
         sop.to_call.clear();
         sop.pump();
+        // More of them than a run may call are refused.
+        let expected = sop.to_call.len().min(MOST_EXPECTED);
+        self.expect_calls(expected);
     }
 
     pub(super) fn program_refused(&mut self, session: u32, _problems: &[Words]) {
