@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// Calls of one run: far more than anybody reads about, few enough to keep.
-const MAX_CALLS: u32 = 10_000;
+pub const MAX_CALLS: u32 = 10_000;
 
 /// Moves one session on that has something to decide. `false`: none can be moved now.
 pub fn advance(recorder: &mut Recorder<'_>, has_room: bool) -> bool {

@@ -5,15 +5,13 @@
 
 use super::Run;
 use super::growth::Given;
+use crate::driver::session::MAX_CALLS;
 use crate::orchestration::{Caller, CarriedSop, SessionKind, SopValue};
 use fugato_model::Words;
 use fugato_skill::sop::{Command, Interpreter, NotUpdated, Outcome, Program};
 use serde_json::Value;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
-
-/// Room is made for so many calls at most.
-const MOST_EXPECTED: usize = 10_000;
 
 /// How far a session is with its program.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -114,7 +112,7 @@ impl Run {
         sop.to_call.clear();
         sop.pump();
         // More of them than a run may call are refused.
-        let expected = sop.to_call.len().min(MOST_EXPECTED);
+        let expected = sop.to_call.len().min(MAX_CALLS as usize);
         self.expect_calls(expected);
     }
 

@@ -170,8 +170,12 @@ impl Files {
         let made = spread(&planned, |name| make_dir(&dir.join(name)));
         self.lost |= made.len() < planned.len();
         let mut first = Ok(());
-        for made in made {
-            self.lost |= made.is_err();
+        for (name, made) in planned.iter().zip(made) {
+            if made.is_err() {
+                // What was to be written there is lost for now; the next that is written tries again.
+                self.lost = true;
+                self.made.remove(name);
+            }
             first = first.and(made.map(drop));
         }
         first
@@ -358,6 +362,20 @@ mod tests {
         let inbox = fs::read_to_string(dir.path().join("agents/a/inbox.jsonl")).unwrap();
         assert_eq!(inbox, "{\"theirs\":1}\n{\"seq\":2}\n");
         assert!(!files.lost);
+    }
+
+    #[test]
+    fn a_directory_that_could_not_be_made_is_made_with_the_next_that_is_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut files = Files::open(dir.path()).unwrap();
+        files.append("agents/a/stream.jsonl", 1, b"{\"seq\":1}\n").unwrap();
+        // Whoever plans does not see it yet.
+        fs::write(dir.path().join("agents/a"), "in the way").unwrap();
+        assert_eq!(files.flush().unwrap_err().path, dir.path().join("agents/a"));
+        assert!(files.lost);
+        fs::remove_file(dir.path().join("agents/a")).unwrap();
+        files.replace_all(&[("agents/a/status.json".to_owned(), b"0".to_vec())]).unwrap();
+        assert_eq!(fs::read_to_string(dir.path().join("agents/a/status.json")).unwrap(), "0");
     }
 
     #[cfg(target_os = "linux")]

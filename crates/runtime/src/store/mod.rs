@@ -219,7 +219,7 @@ impl Store {
         &self,
         change: impl FnMut(&Connection, &Place) -> Result<T, StoreError> + Send + 'static,
     ) -> Receipt<T> {
-        self.submit(Urgency::Final, None, change)
+        self.change_after(None, change)
     }
 
     /// The same; nothing when the run it is for never came to exist.
